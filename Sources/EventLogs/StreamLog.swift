@@ -114,7 +114,7 @@ package struct StreamLog: ~Copyable {
 
     private var count: UInt64 { view.endOrdinal - view.firstOrdinal }
 
-    /// The maximum number of bytes and events: as configured, but an eighth of the largest memory stays free for events that arrive before all
+    /// The maximum number of bytes and events, as configured. But an eighth of the largest memory stays free for events that arrive before all
     /// threads have processed a drop.
     private var mostBytes: UInt64 { min(maximumBytes, Self.power(of: maximumBytes, atLeast: Self.leastBytes) / 8 * 7) }
     private var mostEvents: UInt64 { min(maximumEvents, Self.power(of: maximumEvents, atLeast: Self.leastEvents) / 8 * 7) }

@@ -20,8 +20,8 @@ package struct FeedCore: Sendable {
         /// Replaces a connection that answers pings but carries no data for this long, by a rotation. The delay doubles (at most ×16) while
         /// replacements stay silent. This does not disturb a quiet market, but it leaves a socket whose subscriptions the venue has lost.
         package var quietAfter: Duration = .seconds(60)
-        /// The age at which a connection is replaced (the venues close it at 24 h), the longest time for which the old and the new one run side by
-        /// side, and the wait before a failed rotation is retried.
+        /// The age at which a connection is replaced (the venues close it at 24 h). The longest time for which the old and the new connection run
+        /// side by side. The wait before a failed rotation is retried.
         package var rotateAfter: Duration = .seconds(23 * 3600)
         package var overlap: Duration = .seconds(10)
         package var rotationRetry: Duration = .seconds(300)

@@ -1,12 +1,6 @@
 import FeedCore
 
-/// The check of a node that has read the log, or that has read the claim of a new writer: does the log have more, and how old is its newest record?
-///
-/// A new node does not serve before the answer. A serving node uses the later of both machines' clocks until then.
-///
-/// The records themselves do not show their age. The writer may have died long ago, and a replica of the log may lag behind its leader. The node
-/// therefore asks the leader where the log ends. The first record after that end was written just now, and it shows the age of everything before it.
-/// If no such record arrives, the writer is silent, and the node computes the age with its own clock.
+/// The check of a node that has read the log, or the claim of a new writer: does the log have more, and how old is its newest record?
 struct CatchingUp: Sendable {
     /// How long the node waits for the leader's answer, and then for a new record.
     private static let patience = Duration.seconds(2)

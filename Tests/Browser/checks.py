@@ -680,7 +680,7 @@ async def a_lost_line_is_seen_though_nothing_is_missing(_, __, browser):
             await tab.until("document.querySelector('#connection')?.textContent === 'Live' && document.querySelector('#lines').textContent === '2 of 2'")
             wire.cut(1)
             words = await tab.until("document.querySelector('#lines').textContent === '1 of 2' && document.querySelector('#health').textContent", 20)
-            expect("no line is to spare" in words, words)
+            expect("there is no spare line" in words, words)
             expect(await tab.run("document.body.dataset.level === 'good' && document.querySelector('#lines').matches('.lost')"), "a lost line is told as an outage")
             log = await tab.run("document.querySelector('#log').textContent")
             expect("lost" not in log, log)

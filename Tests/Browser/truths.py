@@ -30,7 +30,7 @@ async def an_unlisted_symbol_is_told_and_not_shown(gateway, gate, browser):
     tab = await browser.tab(f"{gate.address}#foo")
     await tab.until(LIVE)
     words = await tab.run(LOG)
-    expect("FOO is no symbol of this venue" in words and await tab.run("document.querySelector('#symbol').textContent") == "BTCUSDT", words)
+    expect("FOO is not a symbol of this venue" in words and await tab.run("document.querySelector('#symbol').textContent") == "BTCUSDT", words)
     await tab.close()
     return "FOO is told, BTCUSDT is shown"
 

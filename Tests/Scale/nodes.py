@@ -60,7 +60,7 @@ class Node:
 
     def feeds(self):
         """Whether it feeds the log, by its own word."""
-        told = re.findall("this node feeds the log( no more)?", self.log())
+        told = re.findall("this node (no longer )?feeds the log", self.log())
         return self.is_running and bool(told) and not told[-1]
 
     def is_ready(self):

@@ -1,7 +1,7 @@
-/** A stream's state as the gateway says, or `lost` while the connection is. */
+/** A stream's state as the gateway reports it, or `lost` while the connection is lost. */
 export type State = 'connecting' | 'live' | 'stale' | 'recovering' | 'failed' | 'ended' | 'lost';
 
-/** How fresh a content is: milliseconds since it was received, and since it was last proved that nothing newer exists. */
+/** How fresh a content is: milliseconds since it was received, and since it was last verified. */
 export interface Freshness { ageMs: number; unverifiedMs: number }
 export interface Failure {
   code: 'unknownStream' | 'settled' | 'noSnapshotSource' | 'rateLimited' | 'venueRejected' | 'subscriptionRejected' | 'unreachable' | 'timedOut' | 'malformed';
@@ -14,7 +14,7 @@ export interface Book {
   bids: [price: string, quantity: string][]; asks: [price: string, quantity: string][];
 }
 
-/** The data of `update` and `fetch`: a `full` value, or a `delta` that the feed has merged into what `get` gives. */
+/** The data of `update` and `fetch`: a `full` value, or a `delta` that the feed has merged into the result of `get`. */
 export interface Data extends Partial<Freshness> {
   stream: string; id: string; type: string; kind: 'full' | 'delta'; state: Exclude<State, 'lost'>; source: 'rest' | 'websocket';
   /** Milliseconds since 1970 UTC. */
@@ -27,11 +27,11 @@ export interface Recovery {
   downMs: number; detectedMs: number; missed: number | null;
 }
 export interface Upstream { name: string; simulated?: boolean; [member: string]: unknown }
-/** `lost`: it comes back by itself. `closed`: it does not until `retry`; `error` and the HTTP `status` say why. */
+/** `lost`: it reconnects by itself. `closed`: it stays closed until `retry`; `error` and the HTTP `status` say why. */
 export interface ConnectionState { state: 'connecting' | 'open' | 'lost' | 'closed'; error?: string; status?: number; client?: string; upstreams?: Upstream[] }
 export interface StreamStatus {
   state: State;
-  /** Milliseconds by a clock that does not jump; undefined before the first content. */
+  /** Milliseconds on a monotonic clock; undefined before the first content. */
   age?: number; unverified?: number;
   id?: string; paused: boolean;
   /** Why the stream was refused. */
@@ -41,7 +41,7 @@ export interface StreamStatus {
 export type ByeCode = 'closed' | 'draining' | 'starting' | 'behind' | 'reset' | 'overloaded' | 'slow' | 'count' | 'timeout' | 'limited' | 'expired' | 'revoked'
   | 'replayed' | 'tape';
 
-/** What each event has as its `detail`. */
+/** The `detail` of each event. */
 export interface FeedEvents {
   session: Session;
   update: Data;
@@ -59,11 +59,11 @@ export interface FeedEvents {
 
 export type Credential = string | (() => string | Promise<string>);
 export interface FeedOptions {
-  /** The gateway; by default where the module came from. Needed if the module is bundled. */
+  /** The gateway's URL; by default the gateway that served the module. Required if the module is bundled. */
   url?: string | URL;
-  /** A key or token, or a function that gives one for each request. */
+  /** A key or token, or a function that returns one for each request. */
   credential?: Credential;
-  /** False: a connection for this tab alone. */
+  /** False: a connection only for this tab. */
   shared?: boolean;
   /** False: read on while the tab is hidden. */
   pauseWhenHidden?: boolean;
@@ -71,16 +71,16 @@ export interface FeedOptions {
 
 type Listener<Name extends keyof FeedEvents> = ((event: CustomEvent<FeedEvents[Name]>) => void) | { handleEvent(event: CustomEvent<FeedEvents[Name]>): void };
 
-/** What a store shows. It is frozen, and the same object until something changes; how old it is, `Feed.status` tells. */
+/** The value of a store. It is frozen, and the same object until something changes. `Feed.status` returns its age. */
 export interface StreamValue<Content = any> {
-  /** All changes merged; undefined before it came. */
+  /** The content with all changes merged; undefined before the first snapshot. */
   readonly content?: Content;
   readonly state: State; readonly id?: string; readonly paused: boolean; readonly error?: string;
 }
-/** A stream as a store: a store of Svelte as it is, `useSyncExternalStore(store.subscribe, () => store.value)` in React. */
+/** A stream as a store. It is a Svelte store, and with React use `useSyncExternalStore(store.subscribe, () => store.value)` in React. */
 export interface StreamStore<Content = any> {
   readonly value: StreamValue<Content>;
-  /** Calls `run` at once, and then after changes, once a frame at most. What it returns ends that. */
+  /** Calls `run` immediately, and then after changes, at most once per frame. Returns a function that unsubscribes. */
   subscribe(this: void, run: (value: StreamValue<Content>) => void): () => void;
 }
 
@@ -90,24 +90,24 @@ export class Feed extends EventTarget {
   /** Whether other tabs share the connection. */
   readonly isShared: boolean;
   readonly connection: ConnectionState;
-  /** The names of the streams, but of those that were refused. */
+  /** The names of the streams, except refused ones. */
   readonly names: string[];
-  /** A stream's content, all changes merged; undefined before it came. It is not changed afterwards. */
+  /** A stream's content with all changes merged; undefined before the first snapshot. The returned object never changes. */
   get<Content = any>(name: string): Content | undefined;
   status(name: string): StreamStatus;
   /** A stream as a store. Its first subscriber adds the stream, the last one removes it, unless `add` or the constructor named it. */
   stream<Content = any>(name: string): StreamStore<Content>;
   add(...names: string[]): void;
   remove(...names: string[]): void;
-  /** Pauses streams on the gateway; all, if none is named. */
+  /** Pauses streams on the gateway; without names, all streams. */
   pause(...names: string[]): void;
-  /** Resumes streams; all, if none is named. */
+  /** Resumes streams; without names, all streams. */
   resume(...names: string[]): void;
-  /** Tries again what was refused or closed, from now on with this credential if one is given. */
+  /** Retries refused streams or a closed connection; a given credential is used from now on. */
   retry(credential?: Credential): void;
-  /** Requests something, as in `streams/btcusdt@depth`, with the credential. */
+  /** Requests a path of the gateway, such as `streams/btcusdt@depth`, with the credential. */
   request(path: string, options?: RequestInit): Promise<Response>;
-  /** Has the gateway fetch a snapshot over REST; every reader gets `fetch`. Throws the gateway's reason. */
+  /** Makes the gateway fetch a snapshot over REST; every reader gets `fetch`. Throws an error with the gateway's reason. */
   refetch(name: string): Promise<void>;
   close(): void;
   addEventListener<Name extends keyof FeedEvents>(name: Name, listener: Listener<Name> | null, options?: boolean | AddEventListenerOptions): void;
@@ -118,15 +118,15 @@ export class Feed extends EventTarget {
 export interface Rule { pattern: string; merge: 'replace' | 'byKey' | 'book' | 'append'; key?: string; keep?: number }
 export function ruleFor(catalogue: Rule[], name: string): Rule | undefined;
 
-/** The content of one stream, kept current by its rule; without one it takes only full values. */
+/** The content of one stream, kept current by its rule; without a rule it accepts only full values. */
 export class StreamContent {
   constructor(rule?: Omit<Rule, 'pattern'>);
   id?: string;
   readonly value: any;
   readonly full: { id?: string; kind: 'full'; content: any; reach: Record<string, number> };
-  /** Whether a book has lost so many levels that a snapshot would tell more. */
+  /** Whether a book has lost so many levels that a snapshot would contain more. */
   readonly isThin: boolean;
   has(data: Pick<Data, 'id' | 'kind'>): boolean;
-  /** False if the change does not follow what is here, so that a snapshot is needed. */
+  /** False if the change does not follow the current content, so that a snapshot is needed. */
   apply(data: Pick<Data, 'id' | 'kind'> & { content: any; reach?: Record<string, number> }): boolean;
 }

@@ -1,5 +1,5 @@
-/// The public endpoints with their parameters, weights (those of ApolloX and Aster where they have the endpoint) and errors: market data under
-/// `/fapi/v1` and `/fapi/v3`, `/futures/data`, and the parts of the spot and coin exchanges that clients need to start.
+/// The public endpoints with their parameters, weights and errors: market data under `/fapi/v1` and `/fapi/v3`, `/futures/data`, and the parts of the
+/// spot and coin exchanges that clients need to start. The weights are those of ApolloX and Aster where they have the endpoint.
 struct RESTService<Source: RESTSource> {
     let source: Source
     let now: Int64

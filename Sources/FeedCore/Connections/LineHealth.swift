@@ -1,5 +1,5 @@
-/// The health of one of several lines to an upstream, measured by its copies of messages: how often its copy was first, how late it was otherwise,
-/// and how many copies it lacked.
+/// The health of one of several lines to an upstream. It is measured by the line's copies of messages: how often its copy was first, how late it was
+/// otherwise, and how many copies were missing.
 struct LineHealth: Sendable {
     /// A copy that lags by more than this is late: the line delivers old data.
     static let latenessBound = Duration.milliseconds(250)

@@ -1,15 +1,15 @@
-// The field for the key of a gateway that asks for one.
+// The input field for the key, shown if the gateway requires one.
 
 import { $, set } from './dom.js';
 
 const keyName = 'futures-gateway key';
-// A browser may forbid even to look at it.
+// A browser may forbid even reading `sessionStorage`.
 const storage = (() => { try { return sessionStorage; } catch { return undefined; } })();
 
 export class Access {
   #key = storage?.getItem(keyName) ?? undefined;
 
-  /** @param {(key: string) => void} enter takes a key that was entered */
+  /** @param {(key: string) => void} enter called with an entered key */
   constructor(enter) {
     $('access').addEventListener('submit', (event) => {
       event.preventDefault();
@@ -23,7 +23,7 @@ export class Access {
   get key() { return this.#key; }
   get isAsking() { return !$('access').hidden; }
 
-  /** Shows the field; a key that did not do is forgotten. @param {string} [reason] */
+  /** Shows the field and forgets a refused key. @param {string} [reason] */
   ask(reason) {
     storage?.removeItem(keyName);
     set($('access-error'), this.#key ? `The key is not accepted. ${reason}` : '');

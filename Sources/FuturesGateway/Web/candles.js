@@ -1,4 +1,4 @@
-// The chart: bars with volume, the mark price as a line, and a hatched place where nothing comes. Drawn by lightweight-charts, loaded as a script of its own.
+// The chart: bars with volume, the mark price as a line, and a hatched area while no data arrives. lightweight-charts, a separate script, draws it.
 
 import { $, colour, press, set } from './dom.js';
 import { grouped, percent, short } from './format.js';
@@ -26,7 +26,7 @@ export class Candles {
 
   #make() {
     const { createChart, CandlestickSeries, HistogramSeries } = globalThis.LightweightCharts;
-    // Its logo would be styled inline, which the page's policy forbids; the page's foot names the makers.
+    // The library styles its logo inline, which the page's policy forbids; the page's footer names its authors instead.
     this.#chart = createChart($('chart'), { autoSize: true, layout: { attributionLogo: false, fontSize: 11, background: { color: 'transparent' } },
       crosshair: { mode: 0 }, rightPriceScale: { borderVisible: false, scaleMargins: { top: 0.08, bottom: 0.22 } },
       timeScale: { borderVisible: false, rightOffset: 4, minBarSpacing: 1.5 } });
@@ -39,7 +39,7 @@ export class Candles {
     this.#dress();
   }
 
-  /** Takes the colours of the style sheet. What rises is hollow, so that it is told from what falls without its colour. */
+  /** Applies the colours of the style sheet. Rising bars are hollow, so that they can be distinguished without colour. */
   #dress() {
     if (!this.#chart) return;
     const [text, line, up, down, faint, surface] = ['muted', 'line', 'up', 'down', 'faint', 'surface'].map(colour);
@@ -51,7 +51,7 @@ export class Candles {
     if (this.#view.symbol) this.show();
   }
 
-  /** Moves or scales what is shown by a key. @returns whether it is one of those */
+  /** Scrolls or scales the chart for a key. @returns whether the key is one of these */
   #move(key) {
     const scale = this.#chart?.timeScale();
     const range = scale?.getVisibleLogicalRange();
@@ -88,7 +88,7 @@ export class Candles {
     if (!this.#chart) return set($('chart-empty'), 'The chart could not be loaded.');
     this.#draw(name, bars, this.#view.decimals(symbol), interval);
     this.#line('Mark', this.#view.row('marks', symbol)?.markPrice, colour('accent'), 3);
-    // A bar that rises is hollow, so its own colour would show no line.
+    // A rising bar is hollow, so a line in its own colour would be invisible.
     this.#line('', this.#view.lastPrice, colour(Number(bars.at(-1)?.close) < Number(bars.at(-1)?.open) ? 'down' : 'up'), 2);
     this.#legend();
     this.#hatch();
@@ -126,7 +126,7 @@ export class Candles {
     if (line) line.applyOptions(options); else this.#lines[title] = this.#bars.createPriceLine(options);
   }
 
-  /** Where nothing came is hatched: from the last bar on. */
+  /** Hatches the area without data: after the last bar. */
   #hatch() {
     const isOld = $('chart-box').classList.contains('aged-chart');
     const last = isOld && this.#shown.bars?.at(-1);
@@ -137,7 +137,7 @@ export class Candles {
     $('chart-hatch').style.right = `${this.#chart.priceScale('right').width()}px`;
   }
 
-  /** The numbers of the bar that is pointed at, or of the last one. */
+  /** The numbers of the bar under the pointer, or of the last one. */
   #legend() {
     const { bars = [], decimals } = this.#shown;
     const bar = (this.#pointed && bars.find(({ openTime }) => openTime / 1000 === this.#pointed)) ?? bars.at(-1);
@@ -149,7 +149,7 @@ export class Candles {
     return set($('legend'), parts.join('  '));
   }
 
-  /** The chart in words, now and then. */
+  /** Describes the chart in words for screen readers, from time to time. */
   #describe(bars) {
     const { symbol, interval } = this.#view;
     const subject = `${symbol.toUpperCase()}, bars of ${interval}`;

@@ -1,6 +1,6 @@
 // The gateway's streams in a browser: an ES module without dependencies.
 //   import { Feed } from '/client.js';
-//   const feed = new Feed(['btcusdt@markPrice']);   // new Feed([…], { credential: key }) where the gateway asks for a key
+//   const feed = new Feed(['btcusdt@markPrice']);   // new Feed([…], { credential: key }) if the gateway requires a key
 //   feed.addEventListener('update', ({ detail }) => console.log(feed.get(detail.stream).markPrice));
 
 import { request } from './connection.js';
@@ -9,21 +9,21 @@ import { alone, throughLeader, throughWorker } from './link.js';
 
 export { ruleFor, StreamContent } from './content.js';
 
-/** Where this module came from, if a gateway serves it. */
+/** The URL that this module was loaded from, if a gateway serves it. */
 function home() {
   if (!import.meta.url?.endsWith('/web/client.js')) throw new TypeError('Set the option `url` to the address of the gateway: this module was not loaded from a gateway.');
   return new URL('..', import.meta.url);
 }
 
 /** Streams of a gateway. Dispatches the server's events as `CustomEvent`s (`update`, `fetch`, `status`, …) whose `detail` is their data,
- * `connection` when the connection's state changes, and `refused` for a stream that cannot be had. */
+ * `connection` when the connection's state changes, and `refused` for a stream that the gateway refuses. */
 export class Feed extends EventTarget {
   #link; #base; #credential; #isHidden; #wants; #paused = new Set(); #streams = new Map(); #stores = new Map(); #lent = new Set(); #isTelling = false;
   #connection = { state: 'connecting' };
-  /** @param {string[]} names streams to begin with
+  /** @param {string[]} names the first streams
    * @param {{url?: string|URL, credential?: string|(() => string|Promise<string>), shared?: boolean, pauseWhenHidden?: boolean}} [options]
-   *   `url`: the gateway, by default where this module came from; `credential`: a key or token, or a function that gives one for each
-   *   request; `shared: false` opens a connection for this tab alone, as does a function, which cannot be sent to another tab */
+   *   `url`: the gateway, by default the one that served this module; `credential`: a key or token, or a function that returns one for each
+   *   request; `shared: false` opens a connection only for this tab; so does a function, because it cannot be sent to another tab */
   constructor(names = [], { url = home(), credential, shared = true, pauseWhenHidden = true } = {}) {
     super();
     [this.#base, this.#wants] = [new URL(url, globalThis.location?.href).href, new Set(names)];
@@ -34,12 +34,12 @@ export class Feed extends EventTarget {
     this.#connect(credential, shared);
   }
 
-  /** Turns to the connection of all tabs with this gateway and credential, or to one of this tab's own. */
+  /** Uses the connection that all tabs with this gateway and credential share, or one only for this tab. */
   #connect(credential, shared, ways = [throughWorker, throughLeader]) {
     this.#credential = credential;
     this.#link?.close();
     this.#link = undefined;
-    // Where pages are only rendered there is nothing to hear.
+    // On a server that only renders pages there is no `EventSource`.
     if (typeof EventSource === 'undefined') return;
     const sum = [...String(credential ?? '')].reduce((sum, letter) => (sum * 31 + letter.codePointAt()) % 2 ** 40, 0);
     const [name, hear] = [`${this.#base} ${sum}`, (message) => this.#hear(message)];
@@ -72,21 +72,21 @@ export class Feed extends EventTarget {
     this.dispatchEvent(new CustomEvent(event, { detail: data }));
   }
 
-  /** Its `state`: `connecting`, `open`, `lost` (back by itself) or `closed` (until {@link retry}; with `error`, HTTP `status`); the `upstreams`. */
+  /** The `upstreams`, and the `state`: `connecting`, `open`, `lost` (reconnects) or `closed` (until {@link retry}; with `error`, HTTP `status`). */
   get connection() { return this.#connection; }
-  /** The names of the streams, but of those that were refused. */
+  /** The names of the streams, except refused ones. */
   get names() { return [...this.#wants]; }
-  /** A stream's current content, as `GET /streams/{name}` gives it; undefined before it came. A long book may lack its last levels. */
+  /** A stream's current content, as `GET /streams/{name}` returns it; undefined before the first snapshot. The last levels of a long book may be missing. */
   get(name) { return this.#streams.get(name)?.content?.value; }
-  /** A stream's `state` as the gateway says, or `lost`; `id`, `paused`, `error` if refused; `age` and time `unverified` in ms, monotonic. */
+  /** A stream's `state` as the gateway reports it, or `lost`; `id`, `paused`, `error` if refused; `age` and time `unverified` in ms, monotonic. */
   status(name) {
     const { state = 'connecting', at, verified, content, error } = this.#streams.get(name) ?? {};
     const shown = error ? 'failed' : this.#connection.state === 'open' || !content ? state : 'lost';
     const [age, unverified] = content ? [at, verified].map((since) => performance.now() - since) : [];
     return { state: shown, age, unverified, id: content?.id, paused: this.#paused.has(name), error };
   }
-  /** A stream as a store: `value` is the same frozen object until something changes, `subscribe(run)` calls `run(value)` at once and then after changes,
-   * once a frame at most, and returns what ends that. The first subscriber adds the stream, the last one removes it. @param {string} name */
+  /** A stream as a store. `value` is the same frozen object until something changes. `subscribe(run)` calls `run(value)` immediately and after changes,
+   * at most once per frame, and returns a function that unsubscribes. The first subscriber adds the stream, the last one removes it. @param {string} name */
   stream(name) {
     if (!this.#stores.has(name)) this.#stores.set(name, this.#store(name));
     return this.#stores.get(name).store;
@@ -106,13 +106,13 @@ export class Feed extends EventTarget {
     const store = {
       get value() { if (!runs.size) look(); return value; },
       subscribe: (run) => {
-        // One function may be given twice.
+        // The same function may be passed twice.
         const own = (value) => run(value);
         if (!this.#wants.has(name)) { this.add(name); this.#lent.add(name); }
         if (!runs.size) look();
         runs.add(own);
         run(value);
-        // A framework that mounts anew subscribes again at once.
+        // A framework that remounts a component subscribes again immediately.
         return () => { if (runs.delete(own)) setTimeout(leave, 1000); };
       },
     };
@@ -137,24 +137,24 @@ export class Feed extends EventTarget {
   }
   /** Removes streams on the live connection. @param {...string} names */
   remove(...names) { this.#change(names, (name) => [this.#wants, this.#paused, this.#streams].forEach((part) => part.delete(name))); }
-  /** Pauses streams on the server; all, where none is named. @param {...string} names */
+  /** Pauses streams on the server; without names, all streams. @param {...string} names */
   pause(...names) { this.#change(names.length ? names : this.#wants, (name) => this.#paused.add(name)); }
-  /** Resumes streams; each gives its latest value and goes on live. All, where none is named. @param {...string} names */
+  /** Resumes streams; each sends its latest value and continues live. Without names, all streams. @param {...string} names */
   resume(...names) { this.#change(names.length ? names : this.#wants, (name) => this.#paused.delete(name)); }
-  /** Tries again what was refused or closed, from now on with this key or token where one is given. @param {string} [credential] */
+  /** Retries refused streams or a closed connection; a given key or token is used from now on. @param {string} [credential] */
   retry(credential = this.#credential) {
     if (credential !== this.#credential) { this.#say({ bye: true }); this.#connect(credential, this.isShared); }
     this.#change([...this.#streams.keys()], (name) => this.#want(name));
     this.#say({ retry: true });
   }
-  /** Requests something, as in `streams/btcusdt@depth`, with the credential. @param {string} path @param {RequestInit} [options] */
+  /** Requests a path of the gateway, such as `streams/btcusdt@depth`, with the credential. @param {string} path @param {RequestInit} [options] */
   request(path, options) { return request(this.#base, this.#credential, path, options); }
-  /** Has the gateway fetch a stream's data over REST; every reader gets `fetch`. Throws with the gateway's reason. @param {string} name */
+  /** Makes the gateway fetch a stream's data over REST; every reader gets `fetch`. Throws an error with the gateway's reason. @param {string} name */
   async refetch(name) {
     const answer = await this.request(`streams/${encodeURIComponent(name)}/refetch`, { method: 'POST' });
     if (!answer.ok) throw new Error((await answer.json().catch(() => ({}))).detail ?? `The gateway answered ${answer.status}.`);
   }
-  /** Ends this feed; the connection ends with the last one. */
+  /** Ends this feed. The connection ends with its last feed. */
   close() {
     this.#say({ bye: true });
     this.#link?.close();

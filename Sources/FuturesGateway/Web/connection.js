@@ -2,25 +2,25 @@
 
 import { ruleFor, StreamContent } from './content.js';
 
-/** What shared workers and channels are called; counted up when the tabs and their connection come to say other things to each other. */
+/** The name of shared workers and channels. Increase the number when the messages between tabs and their connection change. */
 export const sharedName = 'futures-gateway 5';
 const eventNames = ['session', 'update', 'fetch', 'recover', 'fail', 'connect', 'disconnect', 'status', 'gap', 'bye', 'heartbeat'];
 const soon = (ms = 2000) => ms * (0.75 + Math.random() / 2);
 const later = ({ ageMs, unverifiedMs }, passed) => ({ ageMs: ageMs + passed, unverifiedMs: unverifiedMs + passed });
 
-/** Requests a path of the gateway at `base` with a credential, where there is one. */
+/** Requests a path of the gateway at `base`, with the credential if there is one. */
 export async function request(base, credential, path, { headers, ...options } = {}) {
   const key = typeof credential === 'function' ? await credential() : credential;
   return fetch(new URL(path, base), { ...options, headers: { ...headers, ...(key && { Authorization: `Bearer ${key}` }) } });
 }
 
-/** A connection to a gateway. Its tabs say what they want; it brings the server to send that, and passes on what comes. */
+/** A connection to a gateway. Its tabs say which streams they want; it makes the server send these, and passes on the events. */
 export class Connection {
   #tabs = new Map(); #streams = new Map(); #reading = new Set(); #paused = new Set(); #broken = new Set(); #work = Promise.resolve();
   #base; #credential; #catalogue; #upstreams; #listed; #source; #session; #lastID; #timer; #state = { state: 'connecting' };
-  /** Takes what a tab says: which gateway, and all it wants of it. A stream that it begins to show is caught up on. */
+  /** Handles a tab's message: the gateway, and all streams that the tab wants. A stream that the tab starts to show first gets its current content. */
   serve(port, { base, credential, wants, paused, hidden, lock, retry, bye }) {
-    // A port does not tell that its tab is gone, but what the tab has locked becomes free.
+    // A port does not report that its tab has closed, but the tab's lock is then released.
     if (lock) navigator.locks.request(lock, () => this.serve(port, { bye: true }));
     if (bye) return this.#tabs.delete(port) && this.#reconcile();
     const [before, live] = [this.#tabs.get(port), new Set(hidden ? [] : wants.filter((name) => !paused.includes(name)))];
@@ -35,7 +35,7 @@ export class Connection {
     return this.#reconcile();
   }
 
-  /** Serves no tab any more. */
+  /** Stops serving all tabs. */
   end() { this.#tabs.clear(); this.#reconcile(); }
 
   #tell(message, name, part = 'live') { this.#tabs.forEach((tab, port) => (!name || tab[part].has(name)) && port.postMessage(message)); }
@@ -43,7 +43,7 @@ export class Connection {
     this.#state = { state, error, status, client: this.#session?.client, upstreams: this.#upstreams };
     this.#tell({ event: 'connection', data: this.#state });
   }
-  /** Brings what the server sends to what the tabs want, one request after the other. */
+  /** Makes the server send what the tabs want, one request after the other. */
   #reconcile() { this.#work = this.#work.then(() => this.#step()).catch(() => this.#reopen()); }
   async #step() {
     const [wants, live] = ['wants', 'live'].map((part) => new Set([...this.#tabs.values()].flatMap((tab) => [...tab[part]])));
@@ -62,24 +62,24 @@ export class Connection {
     if (answer.status !== 200) this.#judge(answer, names);
     else [this.#reading, this.#paused] = [new Set(answer.body.streams), new Set(answer.body.paused)];
     if (action === 'unsubscribe') for (const name of names) for (const part of [this.#broken, this.#streams]) part.delete(name);
-    await new Promise((done) => setTimeout(done, 100)); // The server takes ten of these a second.
+    await new Promise((done) => setTimeout(done, 100)); // The server accepts ten control requests per second.
     this.#reconcile();
   }
 
-  /** The status of an answer, 0 for none, and its JSON. */
+  /** The status of a response, 0 if there was none, and its JSON. */
   async #ask(path, method = 'GET') {
     const answer = await request(this.#base, this.#credential, path, { method, signal: AbortSignal.timeout(10_000) }).catch(() => ({}));
     return { status: answer.status ?? 0, body: (await answer.json?.().catch(() => undefined)) ?? {} };
   }
 
-  /** Opens the event stream, with a ticket of its own where there is a credential: an address can be shown but once. */
+  /** Opens the event stream. If there is a credential, it gets a new ticket first, because each ticket is valid only once. */
   async #open(wanted) {
     const list = await this.#ask('streams');
     const pass = list.body.catalogue && this.#credential ? await this.#ask('tickets', 'POST') : list;
     if (!pass.body.catalogue && !pass.body.ticket) return this.#judge(pass);
     [this.#catalogue, this.#upstreams] = [list.body.catalogue, list.body.upstreams];
     this.#listed = new Map(list.body.active.map((status) => [`${status.stream} ${status.id}`, { ...status, at: performance.now() }]));
-    // An id holds for the streams it came with; what is wanted besides or not any more is changed afterwards.
+    // An id is valid for the streams it was sent with. Streams that are to be added or removed are changed afterwards.
     const had = [...this.#reading];
     const resume = this.#lastID && had.some((name) => wanted.includes(name)) ? `&lastEventId=${this.#lastID}` : '';
     const path = `events?streams=${(resume ? had : wanted).map(encodeURIComponent)}&heartbeat=15&heartbeatEvent=true${resume}`;
@@ -88,7 +88,7 @@ export class Connection {
     source.onerror = async () => {
       const isRefused = source.readyState === EventSource.CLOSED;
       this.#reopen(isRefused ? 60_000 : soon(), !isRefused || this.#session ? 'lost' : '');
-      // An EventSource does not tell why it gave up; a request does.
+      // An EventSource does not report why it failed; a request does.
       if (isRefused) this.#judge(await this.#ask(`${path}&timeout=1`));
     };
     this.#expect();
@@ -101,20 +101,20 @@ export class Connection {
     if (state) this.#become(state, error, status);
   }
   #wait(ms, run) { clearTimeout(this.#timer); this.#timer = setTimeout(run, ms); }
-  /** Comes back where not even a heartbeat is heard. */
+  /** Reconnects if not even a heartbeat arrives. */
   #expect() { this.#wait(40_000, () => this.#reopen()); }
   #reopen(ms = soon(), state = 'lost') {
     this.#close(state);
     this.#wait(ms, () => { this.#timer = undefined; this.#reconcile(); });
   }
 
-  /** Does what is due after another answer than was hoped for. @param {string[]} [names] what a control request was about */
+  /** Handles an unsuccessful response. @param {string[]} [names] the streams of a control request */
   #judge({ status, body: { streams = status === 400 ? names : undefined, detail } }, names) {
     for (const stream of streams ?? []) {
       this.#tell({ event: 'refused', data: { stream, error: detail } }, stream, 'wants');
       for (const part of [this.#reading, ...[...this.#tabs.values()].flatMap(({ wants, live }) => [wants, live])]) part.delete(stream);
     }
-    // 409: it is still played what it missed.
+    // 409: the connection is still replaying missed events.
     if (names && (streams || [409, 429].includes(status))) return;
     if (streams || status >= 500 || [0, 200, 408, 429, names && 404].includes(status)) return this.#reopen(soon(streams && 100), streams ? '' : 'lost');
     this.#close('closed', detail ?? `The gateway answered ${status}.`, status);
@@ -133,13 +133,13 @@ export class Connection {
     if (event === 'bye') this.#reopen(data.retryMs);
     if (event === 'session' || this.#broken.size) this.#reconcile();
   }
-  /** Keeps what comes of a stream, for tabs that come later, and passes it on. */
+  /** Keeps a stream's data for tabs that start later, and passes it on. */
   #keep(event, data, name) {
     const { rule } = this.#streams.get(name) ?? { rule: ruleFor(this.#catalogue, name) };
     const stream = this.#streams.get(name) ?? { rule, content: new StreamContent(rule) };
     if (data.kind && stream.content.has(data)) return;
     const isWhole = event !== 'gap' && (!data.kind || stream.content.apply(data));
-    // What was left out is in the gateway's content, so that is asked for anew.
+    // The gateway's content includes the dropped events, so it is requested again.
     if (!isWhole) stream.content = new StreamContent(rule);
     if ((!isWhole || stream.content.isThin) && this.#reading.has(name)) this.#broken.add(name);
     const listed = this.#listed.get(`${name} ${data.id}`) ?? { ageMs: 0, unverifiedMs: 0, at: performance.now() };
@@ -150,7 +150,7 @@ export class Connection {
   }
 }
 
-// What a bundler made of this module may run in a worker of somebody else's.
+// A bundled copy of this module may run in an unrelated worker.
 if (typeof SharedWorkerGlobalScope !== 'undefined' && globalThis.name?.startsWith(sharedName)) {
   const connection = new Connection();
   globalThis.onconnect = ({ ports: [port] }) => { port.onmessage = ({ data }) => connection.serve(port, data); };

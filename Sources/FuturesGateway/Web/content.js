@@ -1,6 +1,6 @@
-// What a stream holds, by the merge rules of the catalogue.
+// A stream's content, kept by the merge rules of the catalogue.
 
-/** A stream's rule in the catalogue of `GET /streams`. In a pattern `{symbol}` is any text, `{5|10}` one of these, `[@1s]` may lack. */
+/** A stream's rule in the catalogue of `GET /streams`. In a pattern `{symbol}` is any text, `{5|10}` one of these, `[@1s]` is optional. */
 export function ruleFor(catalogue, name) {
   const expression = (pattern) => pattern.replace(/[.*+?^$()\\]/g, '\\$&').replaceAll('[', '(?:').replaceAll(']', ')?')
     .replace(/\{([^{}]*\|[^{}]*)\}/g, '(?:$1)').replace(/\{[^{}]*\}/g, '[^@]+');
@@ -10,7 +10,7 @@ export function ruleFor(catalogue, name) {
 /** The content of one stream, kept current by the stream's merge rule. Contents handed out are never changed afterwards. */
 export class StreamContent {
   #rule; #content; #shown; #reach = {};
-  /** @param {{merge: 'replace'|'byKey'|'book'|'append', key?: string, keep?: number}} [rule] without one only full values can be taken */
+  /** @param {{merge: 'replace'|'byKey'|'book'|'append', key?: string, keep?: number}} [rule] without one, only full values are accepted */
   constructor(rule) { this.#rule = rule ?? { merge: 'replace' }; }
   /** The current content; undefined before the first full value. */
   get value() {
@@ -19,23 +19,23 @@ export class StreamContent {
     this.#shown ??= { ...this.#content, bids: this.#content.bids.slice(0, keep), asks: this.#content.asks.slice(0, keep) };
     return this.#shown;
   }
-  /** The full value that makes another one equal to this one. */
+  /** A full value that makes another content equal to this one. */
   get full() { return { id: this.id, kind: 'full', content: this.#content, reach: this.#reach }; }
-  /** Whether the market has walked away from the levels a book began with, so that a full value would tell more. */
+  /** Whether the market has moved so far from the book's first levels that a full value would contain more. */
   get isThin() { return Object.keys(this.#reach).some((side) => this.#content[side].length < this.#rule.keep / 2); }
 
-  /** Whether these data have been taken: what came without an id may come again after a cut. */
+  /** Whether this data has already been merged: data without an id may be repeated after a reconnection. */
   has({ id, kind }) {
     const [[epoch, place], [own, last]] = [id, this.id ?? ''].map((text) => text.split('.'));
     return epoch === own && parseInt(place, 36) < parseInt(last, 36) + (kind !== 'full');
   }
 
-  /** Takes the data of a `fetch` or `update`; false where the change does not follow what is here: a full value is needed. */
+  /** Merges the data of a `fetch` or `update`; false if the change does not follow the current content, so that a full value is needed. */
   apply({ id, kind, content, reach }) {
     const { merge, key, keep = Infinity } = this.#rule;
     if (this.has({ id, kind })) return true;
     if (kind === 'full' || merge === 'replace') {
-      // What lies beyond a book cut off at its limit is known from updates alone, so nobody knows it whole.
+      // Beyond the limit of a truncated book, levels are known only from updates, so they are incomplete.
       const isCut = (side) => merge === 'book' && content[side].length >= keep;
       this.#reach = reach ?? Object.fromEntries(['bids', 'asks'].filter(isCut).map((side) => [side, Number(content[side].at(-1)[0])]));
       [this.#content, this.#shown] = [content];

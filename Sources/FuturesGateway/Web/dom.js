@@ -1,12 +1,12 @@
-// What the panels do with the document.
+// Helpers with which the panels change the document.
 
 /** An element by its id. @param {string} id */
 export const $ = (id) => document.getElementById(id);
 
-/** Sets an element's text, if it is another one. */
+/** Sets an element's text if it differs. */
 export function set(element, text) { if (element.textContent !== text) element.textContent = text; }
 
-/** Shows a price, and by an arrow until the next change where it went, if the last one was of the same symbol.
+/** Shows a price, and an arrow for its direction if the last price was of the same symbol.
  * @param {HTMLElement} element @param {string} [price] as a number, to compare @param {string} [text] as it is shown @param {string} [whose] */
 export function setPrice(element, price = '', text = '–', whose = '') {
   const { price: before, whose: last } = element.dataset;
@@ -17,12 +17,12 @@ export function setPrice(element, price = '', text = '–', whose = '') {
   if (isComparable) element.dataset.went = Number(price) > Number(before) ? 'up' : 'down';
   else if (last !== whose) delete element.dataset.went;
   if (!isComparable) return undefined;
-  // The animation has two names in turn, so that it begins anew without a layout.
+  // The animation alternates between two names, so that it restarts without a layout.
   element.dataset.flash = element.dataset.flash === 'a' ? 'b' : 'a';
   return undefined;
 }
 
-/** Shows a change as a share of what it began with. */
+/** Shows a relative change. */
 export function setChange(element, from, to, digits = 2) {
   const change = Number(from) ? Number(to) / Number(from) - 1 : NaN;
   const text = Number.isFinite(change) ? `${change < 0 ? '−' : change > 0 ? '+' : ''}${Math.abs(change * 100).toFixed(digits)} %` : '–';
@@ -31,7 +31,7 @@ export function setChange(element, from, to, digits = 2) {
   if (element.dataset.way !== way) element.dataset.way = way;
 }
 
-/** Which of a group's buttons is pressed. */
+/** Marks the pressed button of a group. */
 export function press(group, isPressed) {
   for (const button of group.querySelectorAll('button')) button.setAttribute('aria-pressed', String(isPressed(button)));
 }
@@ -39,7 +39,7 @@ export function press(group, isPressed) {
 /** A colour of the style sheet. @param {string} name */
 export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
-/** Fits a canvas to its place and the screen's pixels. @returns {{context: CanvasRenderingContext2D, width: number, height: number}} */
+/** Fits a canvas to its size on the page and the screen's pixels. @returns {{context: CanvasRenderingContext2D, width: number, height: number}} */
 export function fitted(canvas) {
   const [ratio, { clientWidth: width, clientHeight: height }] = [devicePixelRatio, canvas];
   if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {

@@ -7,7 +7,7 @@ export function grouped(text, digits) {
   return digits ? `${separated}.${fraction.slice(0, digits).padEnd(digits, '0')}` : separated;
 }
 
-/** How many decimals a decimal has, without zeros at its end. @param {string} [text] */
+/** The number of decimals, without trailing zeros. @param {string} [text] */
 export function decimalsOf(text = '') {
   const at = text.indexOf('.');
   if (at < 0) return 0;
@@ -16,7 +16,7 @@ export function decimalsOf(text = '') {
   return Math.max(0, end - at - 1);
 }
 
-/** A decimal with all of its digits but zeros at its end. @param {string} text */
+/** A decimal with all digits except trailing zeros. @param {string} text */
 export const whole = (text) => grouped(text, decimalsOf(text));
 
 /** A large number in few characters, `104.2 M`. @param {number} [value] */
@@ -36,7 +36,7 @@ export function age(ms) {
   return seconds < 6000 ? `${Math.floor(seconds / 60)} min` : `${Math.floor(seconds / 3600)} h`;
 }
 
-/** The time until a moment, `7:59:58`. @param {number|undefined} time @param {number|undefined} now both by the venue's clock */
+/** The time until a moment, such as `7:59:58`. @param {number|undefined} time @param {number|undefined} now both by the venue's clock */
 export function until(time, now) {
   if (!time || now === undefined) return '–';
   const seconds = Math.max(0, Math.round((time - now) / 1000));
@@ -44,7 +44,7 @@ export function until(time, now) {
   return `${Math.floor(seconds / 3600)}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`;
 }
 
-/** A rate as a signed percentage; the digits are moved, not computed. @param {string|undefined} rate */
+/** A rate as a signed percentage; the digits are shifted, not computed. @param {string|undefined} rate */
 export function percent(rate, digits = 4) {
   if (rate === undefined || rate === '' || !Number.isFinite(Number(rate))) return '–';
   const value = Number(rate) * 100;
@@ -55,7 +55,7 @@ export function percent(rate, digits = 4) {
 /** A moment as the time of day, in UTC as all times of the page. @param {number} time */
 export const clock = (time) => new Date(time).toISOString().slice(11, 19);
 
-/** What a symbol's amounts and prices are counted in; empty where it does not show that. @param {string} symbol */
+/** The units of a symbol's amounts and prices; empty if the symbol does not show them. @param {string} symbol */
 export function unitsOf(symbol) {
   const [, base, quote] = symbol.toUpperCase().match(/^(\w+?)(USDT|USDC|FDUSD|BUSD|USD1|USDF|USD|BTC)(_\w+)?$/) ?? [];
   return { base: base ?? '', quote: quote ?? '' };

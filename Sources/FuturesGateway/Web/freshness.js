@@ -1,23 +1,23 @@
-// How fresh what is shown is: what the gateway says of each stream, and what this page sees itself if the gateway falls silent.
+// The freshness of the shown data: what the gateway reports for each stream, and what this page notices itself if the gateway falls silent.
 
-/** The longest silence of a stream while all was well. */
+/** The longest silence of a stream while nothing was wrong. */
 export class Cadence {
   #at; #longest = 0; #count = 0;
 
-  /** Something came. @param {number} now ms */
+  /** Records an arrival. @param {number} now ms */
   hear(now) {
     if (this.#at !== undefined) [this.#longest, this.#count] = [Math.max(this.#longest, now - this.#at), this.#count + 1];
     this.#at = now;
   }
 
-  /** The silence that ends next is no usual one: the stream was paused or lost, or nobody looked on. */
+  /** Ignores the current silence: the stream was paused or lost, or the page was hidden. */
   interrupt() { this.#at = undefined; }
 
-  /** Whether a silence is two seconds longer than any before; false while too few are known. @param {number|undefined} ms */
+  /** Whether a silence is two seconds longer than any before; false while too few silences are known. @param {number|undefined} ms */
   isExceededBy(ms) { return this.#count >= 3 && ms > this.#longest + 2000; }
 }
 
-/** The statuses of a feed's streams as the page shows them. */
+/** The statuses of a feed's streams, as the page shows them. */
 export class Freshness {
   #feed; #cadences = new Map(); #delays = []; #offsets = []; #told = new Map();
 
@@ -36,33 +36,33 @@ export class Freshness {
     this.#cadences.get(stream).hear(performance.now());
     this.#told.delete(stream);
     if (eventTime) this.#offsets = [...this.#offsets.slice(-30), eventTime + (ageMs ?? 0) - performance.now()];
-    // What is told again, or was asked for, says nothing of the way that it came.
+    // Repeated or requested data does not show the delay of the connection.
     if (source !== 'websocket' || !eventTime || ageMs > 500 || (kind === 'full' && !stream.includes('markPrice'))) return;
     this.#delays = [...this.#delays.slice(-30), receivedAt - eventTime];
   }
 
-  /** The usual time from the venue's clock to the gateway's, in ms; undefined while it is not known. */
+  /** The typical delay from the venue's clock to the gateway's, in ms; undefined while unknown. */
   get delay() { return this.#delays.length < 3 ? undefined : [...this.#delays].sort((a, b) => a - b)[this.#delays.length >> 1]; }
 
-  /** The venue's time, ms since 1970 UTC, by its own events and not by this machine's clock; undefined before the first. */
+  /** The venue's time, ms since 1970 UTC, from its events and not from this machine's clock; undefined before the first event. */
   get venueTime() { return this.#offsets.length ? performance.now() + Math.max(...this.#offsets) : undefined; }
 
-  /** Takes how long the gateway says that a stream is unverified: it has evidence that no event tells, such as pings. @param {string} name @param {number} ms */
+  /** Sets how long a stream has been unverified by the gateway's count, which includes evidence such as pings. @param {string} name @param {number} ms */
   confirm(name, ms) { this.#told.set(name, performance.now() - ms); }
 
-  /** No silence up to now is a usual one. @param {string} [name] of this stream; of all, where none is named */
+  /** Ignores all current silences. @param {string} [name] only of this stream; without it, of all streams */
   interrupt(name) {
     if (name) this.#cadences.get(name)?.interrupt(); else this.#cadences.forEach((cadence) => cadence.interrupt());
   }
 
-  /** A stream's status with what is shown of it: what is live looks so only while nothing is overdue. @param {string} name */
+  /** A stream's status and its display: a live stream is shown as live only while no data is overdue. @param {string} name */
   look(name) {
     const status = this.#feed.status(name);
     const told = this.#told.get(name);
     if (status.unverified !== undefined && told !== undefined) status.unverified = Math.min(status.unverified, performance.now() - told);
     const isOverdue = status.state === 'live' && this.#cadences.get(name)?.isExceededBy(status.unverified);
     const shown = status.error ? 'refused' : status.paused ? 'paused' : isOverdue ? 'unverified' : status.state;
-    // Liquidations may not come for hours.
+    // There may be no liquidations for hours.
     const words = shown === 'connecting' && this.#feed.connection.state === 'open' ? 'waiting' : shown;
     return { ...status, shown, words: words[0].toUpperCase() + words.slice(1), isAged: !['live', 'connecting', 'refused'].includes(shown) };
   }

@@ -1,11 +1,11 @@
-// What the header says: how it stands with the gateway, the venue and the streams, the worst first.
+// The text of the header: the state of the gateway, the venue and the streams, the worst first.
 
 const plural = (count) => `${count} stream${count === 1 ? '' : 's'}`;
 
-/** How it stands. `level` is one of `good`, `idle`, `paused`, `warn` and `bad`.
+/** The overall state. `level` is one of `good`, `idle`, `paused`, `warn` and `bad`.
  * @param {{connection: string, shown: string[], refused?: number, isAsking?: boolean, lines?: {text: string, isLost: boolean}, ready?: string}} seen `shown`:
- *   what `Freshness.look` shows of each stream; `refused`: streams of the shown instrument that cannot be had; `lines`: as `lines` says; `ready`: what
- *   `GET /readyz` says
+ *   what `Freshness.look` shows of each stream; `refused`: refused streams of the shown instrument; `lines`: as `lines` returns; `ready`: the text of
+ *   `GET /readyz`
  * @returns {{level: string, word: string, detail: string}} */
 export function judge({ connection, shown, refused = 0, isAsking, lines, ready = '' }) {
   if (isAsking) return { level: 'bad', word: 'Key needed', detail: '' };
@@ -25,12 +25,12 @@ export function judge({ connection, shown, refused = 0, isAsking, lines, ready =
   const parts = [[lost, 'recovering'], [old, 'stale'], [failed, 'failed'], [refused, 'refused'], [paused, 'paused']].filter(([number]) => number);
   const detail = parts.map(([number, what]) => `${plural(number)} ${what}`).join(', ');
   if (lost + old + failed + refused) return { level: 'warn', word: 'Partly live', detail };
-  // A line less costs readers nothing, but the next loss would.
+  // The loss of one line does not affect readers, but the next loss would.
   const spare = lines?.isLost && !paused ? `On ${lines.text} lines: nothing is missing, but there is no spare line.` : '';
   return { level: paused ? 'paused' : 'good', word: paused ? 'Partly paused' : 'Live', detail: detail || spare };
 }
 
-/** The lines to the venue, in words, from what `GET /streams` says of an upstream and `GET /readyz` says now.
+/** The lines to the venue, in words, from `GET /streams` and the current `GET /readyz`.
  * @param {{lines?: number, linesOpen?: number}} upstream @param {string} [ready] */
 export function lines({ lines, linesOpen }, ready = '') {
   const lost = ready.match(/(\d) of (\d) lines/);
@@ -39,8 +39,8 @@ export function lines({ lines, linesOpen }, ready = '') {
   return { text: `${ready ? lines : linesOpen} of ${lines}`, isLost: !ready && linesOpen < lines };
 }
 
-/** The lines beside a judgement: what was asked for seconds ago is not shown if it contradicts what is seen now. @param {{text: string, isLost: boolean}} lines
- * @param {string} word the judgement's */
+/** The lines to show beside the overall state; an old answer that contradicts the current state is not shown. @param {{text: string, isLost: boolean}} lines
+ * @param {string} word of the overall state */
 export function agreeing(lines, word) {
   const contradicts = (word === 'Venue lost' && !lines.text.startsWith('0')) || (word === 'Live' && lines.text.startsWith('0'));
   return contradicts ? { text: '–', isLost: false } : lines;

@@ -1,4 +1,4 @@
-// The chosen symbol's numbers. What is shown beside its name is of that symbol alone, or nothing.
+// The chosen symbol's numbers. Only numbers of that symbol are shown beside its name.
 
 import { $, set, setChange, setPrice } from './dom.js';
 import { age, grouped, percent, short, unitsOf, until, whole } from './format.js';
@@ -8,7 +8,7 @@ export class Instrument {
 
   constructor(view, freshness) { [this.#view, this.#freshness] = [view, freshness]; }
 
-  /** The streams that the strip shows numbers of. */
+  /** The streams whose numbers the strip shows. */
   get #names() {
     const { streams } = this.#view;
     return [streams.trades, this.#view.sourceOf('marks'), this.#view.sourceOf('days')];

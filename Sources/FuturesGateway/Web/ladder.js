@@ -1,4 +1,4 @@
-// The order book: a ladder of a fixed number of rows, so that nothing moves but the numbers, and a chart of the depth around the middle.
+// The order book: a ladder with a fixed number of rows, so that only the numbers change, and a chart of the depth around the middle.
 
 import { $, colour, fitted, set } from './dom.js';
 import { age, decimalsOf, grouped, short } from './format.js';
@@ -6,7 +6,7 @@ import { age, decimalsOf, grouped, short } from './format.js';
 const height = 20;
 const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 
-/** The levels of a side in groups, best first: bids round down and asks up, so that no group seems better than it is.
+/** The levels of a side in groups, best first: bids are rounded down and asks up, so that no group looks better than it is.
  * @param {[string, string][]} levels @param {number} group in units of the last decimal @returns {[number, number][]} price in those units, quantity */
 export function grouping(levels, side, decimals, group, count = Infinity) {
   const groups = [];
@@ -31,7 +31,7 @@ export class Ladder {
     new ResizeObserver(() => this.#fit()).observe(this.#box);
   }
 
-  /** As many rows as there is room for. */
+  /** Sets the number of rows that fit. */
   #fit() {
     const count = Math.max(8, Math.floor((this.#box.clientHeight - 50) / 2 / height));
     for (const side of ['asks', 'bids']) {
@@ -52,7 +52,7 @@ export class Ladder {
     this.#table.classList.toggle('aged-book', Boolean(book) && look.isAged);
     const state = $('book-state');
     state.dataset.state = look.shown;
-    // A quiet book may be live; its age tells how quiet.
+    // A quiet book may be live; its age shows how quiet it is.
     const words = look.words;
     set(state, look.age >= 3000 ? `${words} · ${age(look.age)}` : words);
     state.title = look.error ?? '';
@@ -97,7 +97,7 @@ export class Ladder {
     for (const option of $('group').options) option.textContent = (option.value / 10 ** decimals).toFixed(Math.max(0, decimals - (option.value.match(/0*$/)[0].length)));
   }
 
-  /** What could be bought and sold up to each price. Which side is which is told by its place, not by its colour alone. */
+  /** The amounts that could be bought and sold up to each price. The sides differ by position, not only by colour. */
   #depth(book, isAged) {
     this.#drawn = performance.now();
     const { context, width, height } = fitted($('depth'));

@@ -1,17 +1,17 @@
-// Three ways from a tab to a connection. Each gives `send`, which passes on what the tab wants, and `close`. It calls `hear` with what comes, and `say` where
-// what the tab wants has to be told again.
+// Three ways from a tab to a connection. Each returns `send`, which passes on what the tab wants, and `close`. It calls `hear` with events, and `say` when
+// the tab must repeat what it wants.
 
 import { Connection, sharedName } from './connection.js';
 
 const portTo = (hear) => ({ postMessage: (message) => queueMicrotask(() => hear(message)) });
 
-/** A connection of this tab's own. */
+/** A connection only for this tab. */
 export function alone(hear) {
   const [connection, port] = [new Connection(), portTo(hear)];
   return { send: (message) => connection.serve(port, message), close: () => connection.end() };
 }
 
-/** The connection in a SharedWorker. It needs the script as a gateway serves it, so this is for pages of the gateway's own origin that are not bundled. */
+/** The connection in a SharedWorker. It needs the script from the gateway, so it works only for unbundled pages of the gateway's origin. */
 export function throughWorker(key, base, { say, hear, fail }) {
   if (import.meta.url !== new URL('web/link.js', base).href || new URL(base).origin !== globalThis.location?.origin) return undefined;
   const name = `${sharedName} ${key}`;
@@ -25,7 +25,7 @@ export function throughWorker(key, base, { say, hear, fail }) {
   } catch { return undefined; }
 }
 
-/** The connection of one of the tabs: of the one that holds a lock. A tab that holds it and does not answer loses it to one that is looked at. */
+/** The connection of the tab that holds a lock. If that tab does not answer, a visible tab takes the lock. */
 export function throughLeader(key, { say, hear }) {
   if (!globalThis.navigator?.locks || !globalThis.BroadcastChannel) return undefined;
   const name = `${sharedName} ${key}`;
@@ -61,7 +61,7 @@ export function throughLeader(key, { say, hear }) {
   const follow = async (options) => {
     let held;
     try { await navigator.locks.request(name, options, () => (held = lead())); } catch {
-      // Another tab has taken it away.
+      // Another tab has taken the lock.
       if (held) end();
       if (held && !isClosed) follow({});
     }

@@ -1,4 +1,4 @@
-// What happened to the connection and the streams, in words, newest first. The same thing happening to many streams at once is one line.
+// A log of the connection and the streams, in words, newest first. The same event of many streams at the same time is one line.
 
 import { clock } from './format.js';
 
@@ -24,14 +24,14 @@ const words = {
   refused: ({ error }) => ['bad', 'Refused', error],
 };
 
-/** Writes into a list. */
+/** Writes the log into a list. */
 export class Log {
   #list; #recent = new Map();
 
   /** @param {HTMLOListElement} list */
   constructor(list) { this.#list = list; }
 
-  /** Tells of a server's event. @param {string} event @param {any} data */
+  /** Logs a server's event. @param {string} event @param {any} data */
   event(event, data) {
     const [kind, title, detail] = words[event](data);
     this.say(kind, title, detail, data.stream);

@@ -1,4 +1,4 @@
-// All symbols in one table: sorted, filtered and searched. Only the rows that can be seen are in the document.
+// All symbols in one table: sorted, filtered and searched. Only visible rows are in the document.
 
 import { $, set, setChange, setPrice } from './dom.js';
 import { grouped, percent, short } from './format.js';
@@ -12,7 +12,7 @@ const filters = {
   dated: ({ symbol }) => symbol.includes('_'),
 };
 
-/** The rows of a market table. @param {{symbol: string}[]} rows with the numbers that are sorted by @returns those that are wanted, in order */
+/** The rows of a market table. @param {{symbol: string}[]} rows with the numbers to sort by @returns the matching rows, in order */
 export function arrange(rows, { search = '', filter = 'all', by = 'volume', isRising = false }) {
   const wanted = rows.filter((row) => filters[filter](row) && row.symbol.includes(search.toUpperCase()));
   const sign = isRising ? 1 : -1;
@@ -49,7 +49,7 @@ export class Markets {
     this.show();
   }
 
-  /** The arrows go through the symbols as they stand. */
+  /** The arrow keys move through the symbols in the shown order. */
   #press(event) {
     const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 15, PageUp: -15, Home: -Infinity, End: Infinity }[event.key];
     if (!step || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -1,4 +1,4 @@
-// The page that a trader keeps open: it wires the state to the panels, and draws what changed, five times a second at most.
+// The page that a trader keeps open: it connects the state to the panels, and redraws changes at most five times a second.
 
 import { Access } from './access.js';
 import { Candles } from './candles.js';
@@ -29,7 +29,7 @@ let ready = '';
 let reason = '';
 let troubleSince;
 
-// What changed is drawn by the panels that show it, together.
+// All panels that show a change redraw it together.
 const due = new Set();
 let isPlanned = false;
 function plan(...names) {
@@ -47,14 +47,14 @@ function plan(...names) {
 }
 const planAll = () => plan(...Object.keys(panels));
 
-// The gateway asks for these now and then; their ages stand with the streams.
+// The gateway polls these; their ages are shown in the list of streams.
 const isPolled = (name) => /^!funding|@(openInterest|fundingRate|longShortRatio)/.test(name);
 
 const panelsOf = (name) => {
   const { streams } = view;
   if (name === streams.book) return ['ladder'];
   if (name === streams.bars) return ['candles'];
-  // The last price is in three panels, which show the same one.
+  // Three panels show the last price, and all show the same one.
   if (name === streams.trades) return ['trades', 'instrument', 'candles', 'markets'];
   if (name === streams.liquidations) return ['trades'];
   return ['markets', 'instrument', 'candles'];
@@ -63,7 +63,7 @@ view.addEventListener('news', ({ detail }) => plan(...panelsOf(detail)));
 view.addEventListener('unlisted', ({ detail }) => log.say('bad', 'Not listed', `${detail.toUpperCase()} is not a symbol of this venue.`));
 view.addEventListener('change', () => { remember(); planAll(); });
 
-// The view is in the address, so that it can be kept and passed on.
+// The URL contains the view, so that it can be bookmarked and shared.
 const remember = () => history.replaceState(null, '', `#${view.address}`);
 
 function showHealth() {
@@ -100,10 +100,10 @@ function togglePause() {
 }
 
 for (const event of ['session', 'bye', 'disconnect', 'connect', 'recover', 'fail', 'gap', 'status']) {
-  // The first and the good states go without saying.
+  // The first and the good states are not logged.
   feed.addEventListener(event, ({ detail }) => { if (event !== 'status' || !['connecting', 'live'].includes(detail.state)) log.event(event, detail); });
 }
-// Many streams say it together.
+// Many streams report it together.
 let asking;
 const askSoon = () => { asking ??= setTimeout(() => { asking = undefined; showLines(); }, 500); };
 feed.addEventListener('disconnect', ({ detail }) => { reason = detail.reason ?? ''; askSoon(); });
@@ -140,13 +140,13 @@ document.addEventListener('keydown', (event) => {
   if (field) { event.preventDefault(); $(field).focus(); }
 });
 addEventListener('resize', planAll);
-// Ages and countdowns go on without news.
+// Ages and countdowns advance without events.
 setInterval(() => plan('instrument', 'streams'), 500);
 setInterval(() => plan('candles', 'ladder', 'trades', 'markets'), 2000);
 setInterval(showLines, 5000);
 setInterval(askUnverified, 2000);
 
-/** Whose data these are, and above all whether they are any venue's. */
+/** Shows the venue, and above all whether the data is simulated. */
 function showUpstream({ name, venue, simulated }) {
   document.body.classList.toggle('demo', simulated === true);
   set($('venue').firstElementChild, simulated ? 'DEMO' : name);
@@ -156,10 +156,10 @@ function showUpstream({ name, venue, simulated }) {
   showStanding($('connection').textContent);
 }
 
-/** How many streams of the shown instrument the gateway refuses. */
+/** The number of refused streams of the shown instrument. */
 const refused = () => (view.symbol ? Object.values(view.streams).filter((name) => !isPolled(name) && feed.status(name).error).length : 0);
 
-/** The lines to the venue as far as this page knows; nothing, while it hears of none. */
+/** The lines to the venue as far as this page knows; empty while unknown. */
 const standing = () => (feed.connection.state === 'open' ? lines(feed.connection.upstreams?.[0] ?? {}, ready) : lines({}));
 function showStanding(word) {
   const { text, isLost } = agreeing(standing(), word);
@@ -167,14 +167,14 @@ function showStanding(word) {
   $('lines').classList.toggle('lost', isLost);
 }
 
-/** Asks how many lines to the venue are left, which readers do not notice. */
+/** Requests the number of open lines to the venue, which events do not report. */
 async function showLines() {
   if (document.hidden || feed.connection.state !== 'open') return;
   try { ready = await (await fetch('readyz')).text(); } catch { return; }
   showHealth();
 }
 
-/** Asks how long the quietest streams are unverified: pings and other streams of the connection are evidence, of which no event tells. */
+/** Requests how long the quietest streams have been unverified. Pings and other streams of the connection are evidence, but no event reports them. */
 async function askUnverified() {
   if (document.hidden || feed.connection.state !== 'open') return;
   const quiet = feed.names.map((name) => ({ name, ...freshness.look(name) })).filter(({ name, unverified }) => unverified > 1500 && !isPolled(name));
@@ -192,7 +192,7 @@ function askForKey(why) {
 }
 function showData(isShown) { $('panels').hidden = $('pause').hidden = !isShown; }
 
-/** What the page's address names; nothing if it cannot be read. */
+/** The view that the page's URL names; nothing if it cannot be read. */
 function address() {
   try { return decodeURIComponent(location.hash.slice(1)); } catch { return ''; }
 }

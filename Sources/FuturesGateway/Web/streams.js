@@ -1,4 +1,4 @@
-// Every stream that the page reads, with its state and age: those that somebody added first, with their values.
+// Every stream that the page reads, with its state and age. Streams that the user added come first, with their values.
 
 import { $, set, setChange, setPrice } from './dom.js';
 import { age, percent, unitsOf, whole } from './format.js';
@@ -31,7 +31,7 @@ export class Streams {
       const text = $('name').value.trim();
       if (!text || text.includes(',')) return;
       $('name').value = '';
-      // A symbol is chosen, a stream is watched.
+      // A symbol is selected, a stream is added.
       if (/[@!:]/.test(text)) view.watch(text); else view.select(text.toLowerCase());
     });
   }

@@ -1,10 +1,10 @@
-// What a stream of any upstream says in one number.
+// One number that represents a stream of any upstream.
 
 const prices = ['markPrice', 'lastPrice', 'last', 'currentPrice', 'price', 'index', 'close', 'bidPrice', 'bid', 'openInterest', 'fundingRate', 'longShortRatio'];
 const number = (value) => (String(value).includes('e') ? value.toFixed(12) : String(value));
 const text = (value) => (typeof value === 'number' ? number(value) : typeof value === 'string' && value !== '' && Number.isFinite(Number(value)) ? value : undefined);
 
-/** The number that says most about a stream's content: its text, which member it is, whose it is, and the open of 24 h where a ticker tells it.
+/** The most informative number of a stream's content: its text, its member, its symbol, and the open of 24 h if a ticker has it.
  * @param {any} content @param {string} [name] the stream's: the content of `@fundingRate` also has the mark price of its settlement */
 export function headline(content, name = '') {
   if (content === undefined || content === null) return {};
@@ -21,7 +21,7 @@ export function headline(content, name = '') {
   const own = name.match(/@(fundingRate|openInterest|longShortRatio)/)?.[1];
   const member = (own && text(content[own]) !== undefined ? own : undefined) ?? prices.find((member) => text(content[member]) !== undefined);
   if (member) return { value: text(content[member]), member, symbol, open: member === 'lastPrice' ? content.openPrice : undefined };
-  // A quote within the object, as Intrinio has it.
+  // A quote inside the object, as Intrinio sends it.
   for (const part of ['trade', 'ask', 'bid', ...Object.keys(content)]) {
     const inner = content[part];
     if (inner && typeof inner === 'object' && text(inner.price) !== undefined) return { value: text(inner.price), member: part, symbol };
@@ -33,7 +33,7 @@ export function headline(content, name = '') {
 const spoken = { fundingRate: 'funding rate', longShortRatio: 'long to short', openInterest: 'open interest', markPrice: 'mark price', lastPrice: 'last price', bidPrice: 'best bid',
   close: 'last price' };
 
-/** What a headline's number is in words, and its unit, if it has one. @param {string} member @param {{base: string, quote: string}} units */
+/** The name of a headline's number, and its unit if it has one. @param {string} member @param {{base: string, quote: string}} units */
 export function meaning(member, { base, quote }) {
   return { words: spoken[member] ?? member, unit: { fundingRate: '', longShortRatio: '', index: '', openInterest: base }[member] ?? quote };
 }

@@ -1,4 +1,4 @@
-// What the page shows, in one place: the chosen symbol and interval, the streams that are read for them, and the newest rows of all symbols.
+// The page's state in one place: the chosen symbol and interval, the streams that are read for them, and the newest rows of all symbols.
 
 import { Feed } from './client.js';
 import { decimalsOf } from './format.js';
@@ -7,13 +7,13 @@ export const intervals = ['1s', '5s', '15s', '1m', '5m', '15m', '1h', '4h', '1d'
 const marketStreams = { marks: '!markPrice@arr@1s', days: '!miniTicker@arr', fundings: '!funding@arr' };
 const firstSymbols = ['btcusdt', 'ethusdt', 'solusdt', 'bnbusdt'];
 
-/** The symbol that a stream of the venue is about, in lower case; undefined where it is about several, or of another upstream. */
+/** The symbol of a stream of the venue, in lower case; undefined if it has several, or belongs to another upstream. */
 export const symbolOf = (name) => (name.includes('@') && !/^!|:/.test(name) ? name.split('@')[0] : undefined);
 
-/** A symbol, or a stream of the venue's, as the gateway names it: `#BTCUSDT` is `btcusdt`, `BTCUSDT@kline_1M` is `btcusdt@kline_1M`. @param {string} name */
+/** A symbol, or a stream of the venue, as the gateway names it: `#BTCUSDT` is `btcusdt`, `BTCUSDT@kline_1M` is `btcusdt@kline_1M`. @param {string} name */
 export const canonical = (name) => (name.includes(':') ? name : name.replace(/^[^@/]*/, (symbol) => (symbol.startsWith('!') ? symbol : symbol.toLowerCase())));
 
-/** The page's state. It dispatches `change` when something else is to be shown, and `news` (with the stream's name as detail) when a stream tells something. */
+/** The page's state. It dispatches `change` when the view changes, and `news` (with the stream's name as detail) when a stream has an event. */
 export class View extends EventTarget {
   symbol; interval = '1m'; #last = {}; watched = new Set();
   #rows = { marks: new Map(), days: new Map(), fundings: new Map() }; #decimals = new Map(); #own = new Set(); #symbols = [];
@@ -28,7 +28,7 @@ export class View extends EventTarget {
     this.feed.addEventListener('refused', ({ detail }) => { if (this.#isOfMarkets(detail.stream)) this.#turn(); this.#tell(detail.stream); });
   }
 
-  /** Begins with what the page's address names, or with a symbol that the venue has. @param {string} address @param {string[]} symbols none, if they are not known */
+  /** Starts with the view that the page's URL names, or with a symbol of the venue. @param {string} address @param {string[]} symbols empty if unknown */
   begin(address, symbols) {
     const names = address.split(',').filter(Boolean).map(canonical);
     const [plain, streams] = [names.filter((name) => !/[@!:]/.test(name)), names.filter((name) => /[@!:]/.test(name))];
@@ -41,7 +41,7 @@ export class View extends EventTarget {
     this.#turn();
   }
 
-  /** What `begin` takes, to keep a view and to pass it on. */
+  /** The address that `begin` accepts, to bookmark and share a view. */
   get address() {
     const symbol = this.symbol && `${this.symbol}${this.interval === '1m' ? '' : `/${this.interval}`}`;
     return [symbol, ...[...this.watched].filter((name) => !this.feed.status(name).error)].filter(Boolean).join(',');
@@ -52,7 +52,7 @@ export class View extends EventTarget {
   set symbols(symbols) { this.#symbols = symbols; }
 
   select(symbol) { this.symbol = this.#known(symbol) ?? this.symbol; this.#turn(); }
-  /** The symbol if the venue lists it, or if that is not known. Dispatches `unlisted` if it does not. */
+  /** The symbol if the venue lists it, or if the list is unknown. Dispatches `unlisted` if the venue does not list it. */
   #known(symbol) {
     if (!symbol || !this.#symbols.length || this.#symbols.includes(symbol) || this.rowSymbols.includes(symbol.toUpperCase())) return symbol || undefined;
     this.dispatchEvent(new CustomEvent('unlisted', { detail: symbol }));
@@ -62,7 +62,7 @@ export class View extends EventTarget {
   watch(name) { this.watched.add(canonical(name)); this.#turn(); }
   unwatch(name) { this.watched.delete(name); this.#turn(); }
 
-  /** The streams of the chosen symbol, by what they are for. */
+  /** The streams of the chosen symbol, by purpose. */
   get streams() {
     const { symbol, interval } = this;
     const isRefused = (part) => this.feed.status(marketStreams[part]).error;
@@ -72,27 +72,27 @@ export class View extends EventTarget {
       ...(isRefused('marks') && { mark: `${symbol}@markPrice@1s` }), ...(isRefused('days') && { day: `${symbol}@miniTicker` }),
     };
   }
-  /** The stream that has the mark prices, or the 24 h statistics, of a symbol. */
+  /** The stream with the mark prices, or the 24 h statistics, of a symbol. */
   sourceOf(part) { return (part === 'marks' ? this.streams.mark : part === 'days' ? this.streams.day : undefined) ?? marketStreams[part]; }
   #isOfMarkets(name) { return Object.values(marketStreams).includes(name); }
 
   /** The newest row of a symbol: of `marks`, `days` or `fundings`. @param {'marks'|'days'|'fundings'} part @param {string} symbol */
   row(part, symbol) { return this.#rows[part].get(symbol?.toUpperCase()); }
-  /** The symbols that there are rows of, in capitals. */
+  /** The symbols with rows, in upper case. */
   get rowSymbols() { return this.#rows.days.size ? [...this.#rows.days.keys()] : [...this.#rows.marks.keys()]; }
 
-  /** The newest price that was paid for the chosen symbol, as of the last `settle`: all panels that show it show the same. */
+  /** The chosen symbol's last trade price, as of the last `settle`, so that all panels show the same price. */
   get lastPrice() { return this.#last.symbol === this.symbol ? this.#last.price : undefined; }
-  /** Takes the price that is shown from now on. Called once for each frame. */
+  /** Fixes the price that is shown from now on. Called once per frame. */
   settle() { this.#last = { symbol: this.symbol, price: this.feed.get(this.streams.trades)?.at(-1)?.price ?? this.row('days', this.symbol)?.lastPrice }; }
-  /** How many decimals the venue's prices of a symbol have, as far as has been seen. */
+  /** The number of decimals of the venue's prices of a symbol, as seen until now. */
   decimals(symbol) { return this.#decimals.get(symbol.toUpperCase()) ?? 2; }
   #learn(symbol, ...prices) {
     const known = this.#decimals.get(symbol) ?? 0;
     this.#decimals.set(symbol, Math.max(known, ...prices.map(decimalsOf)));
   }
 
-  /** Brings the feed to the streams that are shown now. */
+  /** Makes the feed read the streams that are shown now. */
   #turn() {
     const wanted = new Set([...Object.values(marketStreams), ...(this.symbol ? Object.values(this.streams) : []), ...this.watched]);
     const refused = (name) => this.feed.status(name).error;

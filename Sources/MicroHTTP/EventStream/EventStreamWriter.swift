@@ -1,4 +1,4 @@
-/// Writes the streams of one ``EventStreamLoop``, which calls all its methods on its thread, or on one that takes its turn, and never two at the same
+/// Writes the streams of one ``EventStreamLoop``. The loop calls all methods on its thread, or on a thread that takes its turn, never two at the same
 /// time.
 public protocol EventStreamWriter: AnyObject, Sendable {
     /// The kernel has accepted the head of the response, so the body may follow. `context` is the one given to

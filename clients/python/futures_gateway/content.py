@@ -1,4 +1,4 @@
-"""The content of a stream, and the rules by which changes are merged into it."""
+"""The content of a stream, and the rules for merging changes into it."""
 
 import re
 from decimal import Decimal
@@ -7,7 +7,7 @@ from typing import Any
 
 def rule_for(catalogue: list[dict[str, Any]], name: str) -> dict[str, Any]:
     """A stream's entry in the catalogue of `GET /streams`; empty if there is none. In a pattern `{symbol}` is any text without `@`, `{5|10}` one of
-    these, and `[@1s]` may lack."""
+    these, and `[@1s]` is optional."""
     for rule in catalogue:
         text = re.sub(r"[.*+?^$()\\]", r"\\\g<0>", rule["pattern"]).replace("[", "(?:").replace("]", ")?")
         if re.fullmatch(re.sub(r"\{[^{}]*\}", "[^@]+", re.sub(r"\{([^{}]*\|[^{}]*)\}", r"(?:\1)", text)), name):
@@ -16,7 +16,7 @@ def rule_for(catalogue: list[dict[str, Any]], name: str) -> dict[str, Any]:
 
 
 class StreamContent:
-    """The content of one stream, kept current by its rule in the catalogue: `merge`, and `key` or `keep`. Without a rule it takes only snapshots.
+    """The content of one stream, kept current by its rule in the catalogue: `merge`, and `key` or `keep`. Without a rule it accepts only snapshots.
     What `value` has given is not changed afterwards. `id` is that of the last change, empty before a snapshot; `times` are its age and the time for
     which it is unverified, in milliseconds, and the moment at which they were told."""
 
@@ -37,18 +37,18 @@ class StreamContent:
 
     @property
     def is_thin(self) -> bool:
-        """Whether the market has left the levels that a book began with, so that a snapshot would tell more."""
+        """Whether the market has moved so far from the book's first levels that a snapshot would contain more."""
         return any(len(self._sides[name]) < self._keep / 2 for name in self._reach)
 
     def has(self, data: dict[str, Any]) -> bool:
-        """Whether these data have been taken: after a cut some may come again."""
+        """Whether this data has already been merged: data may be repeated after a reconnection."""
         if not self.id:
             return False
         (epoch, sequence), (own, last) = data["id"].split("."), self.id.split(".")
         return bool(epoch == own and int(sequence, 36) < int(last, 36) + (data["kind"] != "full"))
 
     def apply(self, data: dict[str, Any]) -> bool:
-        """Takes the data of an `update` or `fetch`; False if the change does not follow what is here, so that a snapshot is needed."""
+        """Merges the data of an `update` or `fetch`; False if the change does not follow the current content, so that a snapshot is needed."""
         content, old = data["content"], self._content
         if self.has(data):
             return True
@@ -56,7 +56,7 @@ class StreamContent:
             self._content, self._sides, self._reach = content, {}, {}
             if self._merge == "book":
                 self._change(content)
-                # What lies beyond a book cut off at its limit is known from updates alone, so nobody knows it whole.
+                # Beyond the limit of a truncated book, levels are known only from updates, so they are incomplete.
                 self._reach = {name: max(side) for name, side in self._sides.items() if self._keep and len(side) >= self._keep}
         elif not self.id or self.id.split(".")[0] != data["id"].split(".")[0]:
             return False
@@ -69,7 +69,7 @@ class StreamContent:
             self._content = (old + content)[-self._keep :]
         else:
             rows = {row[self._key]: row for row in old + content}
-            # Bars stand by their time, and the newest are kept.
+            # Bars are sorted by time, and the newest are kept.
             self._content = [rows[time] for time in sorted(rows)][-self._keep :] if self._key == "openTime" else list(rows.values())
         self.id = data["id"]
         return True

@@ -1,4 +1,4 @@
-"""Streams of a gateway: events one after the other, contents merged, exact resume."""
+"""Streams of a gateway: events in order, merged contents, exact resume."""
 
 import asyncio
 import importlib
@@ -28,7 +28,7 @@ _PIECE, _LONGEST, _SILENCE = 1 << 16, 1 << 26, 40.0
 
 
 class FeedError(Exception):
-    """Why something cannot be had: a sentence that says what to do, a `code`, and the HTTP `status` if the gateway answered."""
+    """Why a request failed: a sentence that says what to do, a `code`, and the HTTP `status` if the gateway answered."""
 
     def __init__(self, code: Code, sentence: str, status: int | None = None) -> None:
         super().__init__(sentence)
@@ -38,7 +38,7 @@ class FeedError(Exception):
 
 class Event(NamedTuple):
     """One event by its name and data, as events.md has them; `lost`, with `reason` and `retryMs`, is the feed's own. With `update` and `fetch`,
-    `content` is the stream's whole content, all changes merged, which is not changed afterwards. `stream` is empty if it is about the connection."""
+    `content` is the stream's whole content with all changes merged; it never changes. `stream` is empty for events of the connection."""
 
     name: str
     data: dict[str, Any]
@@ -109,11 +109,11 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
         self._drop()
 
     def get(self, name: str) -> Any:
-        """The content of a stream that this feed reads, all changes merged; None before its first snapshot."""
+        """The content of a stream that this feed reads, with all changes merged; None before its first snapshot."""
         return self._streams[name].value if name in self._streams else None
 
     def status(self, name: str) -> dict[str, Any]:
-        """How fresh that content is: its `id`, `state` as the gateway says or `lost`, `ageMs` and `unverifiedMs`, None if nothing has come."""
+        """The freshness of that content: its `id`, `state` as the gateway reports it or `lost`, `ageMs`, `unverifiedMs`; None before any data."""
         stream = self._streams.get(name) or StreamContent({})
         *times, at = stream.times
         age, unverified = (None if ms is None else ms + int((time.monotonic() - at) * 1000) for ms in times)
@@ -121,17 +121,17 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
         return {"stream": name, "id": stream.id, "state": stream.state if is_here else "lost", "ageMs": age, "unverifiedMs": unverified}
 
     def snapshot(self, name: str, *, depth: int = 0, max_age: int = 0, max_unverified: int = 0, wait: int = 0) -> dict[str, Any]:
-        """A stream's snapshot, as `GET /streams/NAME` answers; blocks. `depth`: levels of a book. `max_age`, `max_unverified`: milliseconds beyond
+        """A stream's snapshot, as `GET /streams/NAME` returns it; blocks. `depth`: levels of a book. `max_age`, `max_unverified`: milliseconds beyond
         which it is `unavailable`. `wait`: seconds for the first content, at most 30. Zero means that the gateway decides."""
         wishes = {"depth": depth, "maxAge": max_age, "maxUnverified": max_unverified, "wait": wait}
         return self._ask("GET", f"/streams/{_list([name])}?{urlencode({key: value for key, value in wishes.items() if value})}")
 
     def ticket(self) -> str:
-        """A ticket that opens one connection to `/events` within a minute, for a page that may not see the credential; blocks."""
+        """A ticket that opens one connection to `/events` within a minute, for a page that must not see the credential; blocks."""
         return str(self._ask("POST", "/tickets")["ticket"])
 
     def book(self, name: str, levels: int = 20) -> dict[str, Any]:
-        """The best levels of an order book, as far as read, or of a snapshot, for which it blocks: `bids`, `asks`, `lastUpdateId` and its status."""
+        """The best levels of a book that this feed reads, otherwise of a snapshot, for which it blocks: `bids`, `asks`, `lastUpdateId`, status."""
         content = (snapshot := self._current(name)).pop("content")
         if not (isinstance(content, dict) and "bids" in content):
             raise FeedError("badArgument", f"{name} is no order book; ask for one such as btcusdt@depth.")
@@ -154,7 +154,7 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
 
     @contextmanager
     def _told(self) -> Generator[None]:
-        """Makes a sentence of what goes wrong."""
+        """Turns an error into a sentence."""
         try:
             yield
         except (OSError, HTTPException) as error:
@@ -164,7 +164,7 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
             raise FeedError("notAGateway", f"What {self._url} sends cannot be read ({error!r}). Give the gateway's address.") from error
 
     def _send(self, method: str, path: str, kind: str, headers: dict[str, str]) -> tuple[HTTPResponse, socket.socket]:
-        """The answer, and its socket; it is a success of this media type."""
+        """The response and its socket; raises unless it is a success of this media type."""
         key = str(self._credential() if callable(self._credential) else self._credential or "")
         if not (key.isascii() and key.isprintable()):
             raise FeedError("badArgument", "A credential is a line of ASCII; give the key or token as it was issued.")
@@ -233,7 +233,7 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
         self._rest, self._fields = b"", {}
 
     def _renew(self) -> None:
-        """Subscribes anew to what does not follow: these streams begin with their snapshots. Where that cannot be, all begin anew."""
+        """Resubscribes streams whose changes do not follow, so that they start with their snapshots. If that fails, all streams start over."""
         names, self._renew_at = _list(self._broken), time.monotonic() + 1
         self._broken.clear()
         try:
@@ -249,7 +249,7 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
             one.close()
 
     def _parse(self, piece: bytes) -> None:
-        """Adds the events that a piece completes (WHATWG HTML 9.2); an empty piece is the connection's end."""
+        """Adds the events that a piece completes (WHATWG HTML 9.2); an empty piece means the end of the connection."""
         if not piece or len(self._rest) > _LONGEST:
             raise ConnectionError("a line without an end" if piece else "it ended")
         *lines, self._rest = (self._rest + piece).split(b"\n")
@@ -272,7 +272,7 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
         return None
 
     def _take(self, name: str, data: dict[str, Any], identity: str) -> Event | None:
-        """Merges what an event says; None if it says nothing new, or nothing that can be merged."""
+        """Merges an event's data; None if the data is not new or cannot be merged."""
         self._last_id = identity or self._last_id
         if name == "session":
             self._client = data["client"]
@@ -302,7 +302,7 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
 
 
 def _list(names: Iterable[str]) -> str:
-    """Names for an address, each once."""
+    """Names for a URL, each once."""
     try:
         return ",".join(quote(name, safe="") for name in dict.fromkeys(names))
     except (ValueError, TypeError) as error:
