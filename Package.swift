@@ -182,6 +182,7 @@ let package = Package(
                 "FuturesFeed",
                 "DemoExchange",
                 "GatewayTestSupport",
+                "Replication",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -2,7 +2,7 @@ package import EventLogs
 package import FeedCore
 
 /// One event of a stream as its readers get it. It is encoded once. An engine, the cluster log and the tape all deliver events in this form.
-package struct EncodedEvent: Sendable {
+package struct EncodedEvent: Sendable, Equatable {
     /// What the metrics and the waiting requests need besides the text.
     package enum Detail: Sendable, Equatable {
         case none
@@ -75,6 +75,11 @@ package struct EncodedEvent: Sendable {
     /// A notice of this node alone, after the newest event.
     package static func notice(_ stream: FuturesServiceStreamName, _ id: EventID, _ kind: FeedEvent.Kind) -> Self {
         Self(FeedEvent(stream: stream, id: id, kind: kind), receivedAt: nil, isLocal: true)
+    }
+
+    /// Whether readers get the same.
+    package static func == (one: Self, other: Self) -> Bool {
+        one.id == other.id && one.stream == other.stream && one.kind == other.kind && one.body == other.body && one.isLocal == other.isLocal
     }
 
     /// The event as a line of the log or the tape.

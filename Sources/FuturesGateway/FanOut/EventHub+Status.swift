@@ -1,5 +1,6 @@
 import FuturesFeed
 import NIOCore
+import Replication
 
 extension EventHub {
     /// A stream's status and the number of its readers.

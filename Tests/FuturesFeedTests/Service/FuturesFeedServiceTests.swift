@@ -2,6 +2,7 @@ import DemoExchange
 import FeedObserving
 import FuturesFeed
 import NIOConcurrencyHelpers
+import Replication
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct FuturesFeedServiceTests {
