@@ -1,6 +1,6 @@
 SWIFT_FLAGS ?=
 # One after the other: several tests measure the processor time and the promptness of the process they run in.
-UNIT_TARGETS = FeedCoreTests FeedDialectsTests EventLogsTests ReplicationTests TapeTests NATSTests GatewayAccessTests FuturesFeedTests FuturesGatewayClientTests MicroHTTPTests DemoExchangeTests FuturesGatewayTests CommandTests
+UNIT_TARGETS = FeedCoreTests FeedDialectsTests RingsTests ReplicationTests TapeTests NATSTests GatewayAccessTests FuturesFeedTests FuturesGatewayClientTests MicroHTTPTests DemoExchangeTests FuturesGatewayTests CommandTests
 RUN_ARGS ?= --demo
 export WITH_TOOLS ?= 1
 export SWIFT_BACKTRACE ?= enable=no

@@ -82,18 +82,18 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             swiftSettings: strict),
-        .target(name: "EventLogs", dependencies: ["FeedCore"], swiftSettings: strict),
+        .target(name: "Rings", dependencies: ["FeedCore"], swiftSettings: strict),
         .target(name: "ReplicatedLog", swiftSettings: strict),
         .target(
             name: "Replication",
             dependencies: [
-                "FeedCore", "FeedDialects", "EventLogs", "ReplicatedLog", .product(name: "DequeModule", package: "swift-collections"),
+                "FeedCore", "FeedDialects", "Rings", "ReplicatedLog", .product(name: "DequeModule", package: "swift-collections"),
             ],
             swiftSettings: strict),
         .target(
             name: "Tape",
             dependencies: [
-                "CZlib", "CZstd", "EventLogs", "FeedCore", "FeedDialects", "Replication",
+                "CZlib", "CZstd", "Rings", "FeedCore", "FeedDialects", "Replication",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
             ],
             swiftSettings: strict),
@@ -117,7 +117,7 @@ let package = Package(
                 "FeedDialects",
                 "FeedObserving",
                 "FuturesFeed",
-                "EventLogs",
+                "Rings",
                 "GatewayAccess",
                 "MicroHTTP",
                 "Replication",
@@ -172,7 +172,7 @@ let package = Package(
         .testTarget(
             name: "FeedDialectsTests", dependencies: ["FeedCore", "FeedDialects", "GatewayTestSupport"], exclude: ["Fixtures"],
             swiftSettings: strict),
-        .testTarget(name: "EventLogsTests", dependencies: ["EventLogs", "FeedCore"], swiftSettings: strict),
+        .testTarget(name: "RingsTests", dependencies: ["Rings", "FeedCore"], swiftSettings: strict),
         .testTarget(
             name: "FuturesFeedTests",
             dependencies: [
@@ -193,7 +193,7 @@ let package = Package(
         .testTarget(
             name: "FuturesGatewayClientTests",
             dependencies: [
-                "EventLogs",
+                "Rings",
                 "FeedCore",
                 "FeedDialects",
                 "FeedObserving",
@@ -231,7 +231,7 @@ let package = Package(
             dependencies: [
                 "FeedCore",
                 "FeedDialects",
-                "EventLogs",
+                "Rings",
                 "FuturesGateway",
                 "GatewayAccess",
                 "DemoExchange",
@@ -250,10 +250,10 @@ let package = Package(
         .target(name: "SimulatedLog", dependencies: ["FeedCore", "ReplicatedLog"], path: "Tests/SimulatedLog", swiftSettings: strict),
         .testTarget(
             name: "ReplicationTests",
-            dependencies: ["EventLogs", "FeedCore", "FeedDialects", "ReplicatedLog", "Replication", "SimulatedLog"], exclude: ["Simulation/simulate"],
+            dependencies: ["Rings", "FeedCore", "FeedDialects", "ReplicatedLog", "Replication", "SimulatedLog"], exclude: ["Simulation/simulate"],
             swiftSettings: strict),
         .testTarget(
-            name: "TapeTests", dependencies: ["CZlib", "EventLogs", "FeedCore", "Replication", "Tape"], swiftSettings: strict),
+            name: "TapeTests", dependencies: ["CZlib", "Rings", "FeedCore", "Replication", "Tape"], swiftSettings: strict),
         .testTarget(
             name: "NATSTests",
             dependencies: [
@@ -315,7 +315,7 @@ let package = Package(
 // The gateway needs Linux and libmicrohttpd; elsewhere the package is its library.
 #if !os(Linux)
     let libraries = [
-        "FeedCore", "FeedDialects", "FeedObserving", "FuturesFeed", "EventLogs", "NATS", "ReplicatedLog", "Replication", "ServerSentEvents",
+        "FeedCore", "FeedDialects", "FeedObserving", "FuturesFeed", "Rings", "NATS", "ReplicatedLog", "Replication", "ServerSentEvents",
         "FuturesGatewayClient",
     ]
     package.products.removeAll { $0.name == "futures-gateway" }
@@ -326,12 +326,12 @@ let package = Package(
 let environment = Context.environment
 if environment["WITH_TOOLS"] != nil || environment["WITH_BENCHMARKS"] != nil {
     package.targets += [
-        .target(name: "Workload", dependencies: ["EventLogs", "FeedCore", "FeedDialects"], path: "Benchmarks/Workload", swiftSettings: strict),
+        .target(name: "Workload", dependencies: ["Rings", "FeedCore", "FeedDialects"], path: "Benchmarks/Workload", swiftSettings: strict),
         .executableTarget(
             name: "ingest", dependencies: ["FeedCore", "ReplicatedLog", "Replication", "Workload"], path: "Benchmarks/ingest", swiftSettings: strict),
         .executableTarget(name: "live-price", dependencies: ["FuturesGatewayClient"], path: "Examples/live-price", swiftSettings: strict),
         .executableTarget(
-            name: "tape", dependencies: ["EventLogs", "FeedCore", "Replication", "Tape"], path: "Benchmarks/tape",
+            name: "tape", dependencies: ["Rings", "FeedCore", "Replication", "Tape"], path: "Benchmarks/tape",
             swiftSettings: strict),
         .systemLibrary(name: "CEpoll", path: "Benchmarks/CEpoll"),
         .executableTarget(name: "crowd", dependencies: ["CEpoll", "CMicroHTTPD"], path: "Benchmarks/crowd", swiftSettings: strict),
@@ -339,7 +339,7 @@ if environment["WITH_TOOLS"] != nil || environment["WITH_BENCHMARKS"] != nil {
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "CFuzzer", "DemoExchange", "EventLogs", "FeedCore", "FeedDialects", "FuturesFeed", "FuturesGateway", "GatewayAccess", "MicroHTTP",
+                "CFuzzer", "DemoExchange", "Rings", "FeedCore", "FeedDialects", "FuturesFeed", "FuturesGateway", "GatewayAccess", "MicroHTTP",
                 "NATS", "Replication", "ServerSentEvents", "Tape",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

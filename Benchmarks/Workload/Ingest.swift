@@ -1,6 +1,6 @@
-package import EventLogs
 package import FeedCore
 import FeedDialects
+package import Rings
 
 /// The path of a frame without its socket: the dialect, the core, the encoder, on one thread under a clock of its own.
 package struct Ingest {

@@ -1,10 +1,10 @@
-import EventLogs
 import FeedCore
+import Rings
 
 /// Readers on the logs of streams, without sockets: measures what it costs to append an event, and to find what each reader lacks.
 package final class Sweep {
-    private var rings = Slab<StreamLog>()
-    private var logs = Slab<EventLog>()
+    private var rings = Slab<Ring>()
+    private var logs = Slab<FollowedRing>()
     private var readers: [ReaderCursors] = []
     private let list = GatherList()
     private let body: [UInt8]
@@ -21,8 +21,8 @@ package final class Sweep {
         id = EventFormat.events.idStart(EventID(epoch: .max, sequence: 1_000_000))
         for number in 0..<streams {
             guard let name = FuturesServiceStreamName("s\(number)usdt@bookTicker") else { continue }
-            let ring = StreamLog(floor: 0, maximumBytes: 8 << 20, maximumEvents: 100_000, maximumAge: .max)
-            logs.insert(EventLog(name: name, ring: ring.view), at: number)
+            let ring = Ring(floor: 0, maximumBytes: 8 << 20, maximumEvents: 100_000, maximumAge: .max)
+            logs.insert(FollowedRing(name: name, view: ring.view), at: number)
             rings.insert(ring, at: number)
         }
         for number in 0..<count {
@@ -41,7 +41,7 @@ package final class Sweep {
         for log in logs.indices {
             sequence += 1
             rings[log].append(sequence: sequence, body: body[...], id: id[...], carriesData: true, now: 0)
-            logs[log].ring = rings[log].view
+            logs[log].view = rings[log].view
         }
     }
 

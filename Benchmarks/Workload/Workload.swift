@@ -1,6 +1,6 @@
-import EventLogs
 package import FeedCore
 import FeedDialects
+import Rings
 
 /// The kinds of frames that are measured.
 package enum FrameKind: String, CaseIterable, Sendable {
@@ -33,7 +33,7 @@ package struct Workload {
 
     /// Where the events go, as large as the gateway's own; full after some frames, so that old events make room.
     private final class Ring {
-        var log = StreamLog(floor: 0, maximumBytes: 256 << 10, maximumEvents: 1024, maximumAge: .max)
+        var log = Ring(floor: 0, maximumBytes: 256 << 10, maximumEvents: 1024, maximumAge: .max)
     }
 
     /// Frames of one kind of stream, each stream's in turn.

@@ -1,6 +1,6 @@
-import EventLogs
 import FeedCore
 import Glibc
+import Rings
 import Workload
 
 /// What one core ingests, told as tables: `ingest figures`, and `ingest round KIND STAGE ROUNDS` for a tool that counts instructions. `ingest frames

@@ -1,8 +1,8 @@
-import EventLogs
 import FeedCore
 import Foundation
 import Glibc
 import Replication
+import Rings
 import Tape
 
 /// What a long tape costs: a recorded tape is told again and again, with later times, until it covers the hours; then it is searched and played.

@@ -3,7 +3,7 @@ import FeedCore
 /// The bounded queue of one stream's events for a loop.
 final class EventQueue: FeedReader {
     /// An event as a loop gets it, without the type of its rows.
-    struct Told: Sendable {
+    struct Delivery: Sendable {
         var kind: StreamEventKind
         var state: FeedState
         var content: FuturesServiceFeedContent?
@@ -60,7 +60,7 @@ final class EventQueue: FeedReader {
     }
 
     /// The next event; nil at the end.
-    func next() async -> Result<Told?, FeedError> {
+    func next() async -> Result<Delivery?, FeedError> {
         while true {
             let (entry, end) = state.withLock { state in (state.first(), state.end) }
             if let entry {
@@ -79,13 +79,13 @@ final class EventQueue: FeedReader {
         }
     }
 
-    private func tell(_ entry: Entry) -> Told? {
+    private func tell(_ entry: Entry) -> Delivery? {
         switch entry {
         case .whole(let dropped):
             if dropped > 0 {
                 return state.withLock { state in
                     state.entries.insert(.whole(dropped: 0), at: 0)
-                    return Told(kind: .gap(dropped: dropped), state: state.state)
+                    return Delivery(kind: .gap(dropped: dropped), state: state.state)
                 }
             }
             return whole().flatMap { content in state.withLock { $0.tell(content) } }
@@ -95,13 +95,13 @@ final class EventQueue: FeedReader {
                 case .fetched(let content), .updated(let content): return state.tell(content)
                 case .status(let now, _, _):
                     state.state = now
-                    return Told(kind: .status, state: now)
-                case .connected: return Told(kind: .connect, state: state.state)
+                    return Delivery(kind: .status, state: now)
+                case .connected: return Delivery(kind: .connect, state: state.state)
                 case .disconnected(let reason):
                     if state.state == .live { state.state = .recovering }
-                    return Told(kind: .disconnect(reason: reason), state: state.state)
-                case .recovered(let recovery): return Told(kind: .recover(recovery), state: state.state)
-                case .failed(let error, _): return Told(kind: .fail(error), state: state.state)
+                    return Delivery(kind: .disconnect(reason: reason), state: state.state)
+                case .recovered(let recovery): return Delivery(kind: .recover(recovery), state: state.state)
+                case .failed(let error, _): return Delivery(kind: .fail(error), state: state.state)
                 case .ended: return nil
                 }
             }
@@ -123,11 +123,11 @@ extension EventQueue.State {
     }
 
     /// Nil if a complete content already included the change.
-    fileprivate mutating func tell(_ content: FuturesServiceFeedContent) -> EventQueue.Told? {
+    fileprivate mutating func tell(_ content: FuturesServiceFeedContent) -> EventQueue.Delivery? {
         if let taken, taken.epoch == content.id.epoch, content.id.sequence <= taken.sequence, content.kind == .delta { return nil }
         if content.kind == .full { taken = content.id }
         state = content.state
-        return EventQueue.Told(kind: .update, state: state, content: content)
+        return EventQueue.Delivery(kind: .update, state: state, content: content)
     }
 
     fileprivate mutating func take(_ event: FeedEvent, mergeRule: MergeRule, isMerged: Bool) {

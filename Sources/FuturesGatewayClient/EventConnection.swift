@@ -6,7 +6,7 @@ import Foundation
 
 /// One request to `/events`, which reports bytes as they arrive.
 final class EventConnection: NSObject, URLSessionDataDelegate, Sendable {
-    enum Told {
+    enum Arrival {
         case bytes([UInt8])
         /// It has ended; no further call follows.
         case end(GatewayFailure)
@@ -24,11 +24,11 @@ final class EventConnection: NSObject, URLSessionDataDelegate, Sendable {
     private static let longestProblem = 1 << 16
 
     private let url: String
-    private let tell: @Sendable (Told) -> Void
+    private let tell: @Sendable (Arrival) -> Void
     private let state = Guarded(State())
     private let request: URLRequest
 
-    init(_ request: URLRequest, to url: String, tell: @escaping @Sendable (Told) -> Void) {
+    init(_ request: URLRequest, to url: String, tell: @escaping @Sendable (Arrival) -> Void) {
         (self.request, self.url, self.tell) = (request, url, tell)
     }
 

@@ -1,5 +1,5 @@
-package import EventLogs
 package import FeedCore
+package import Rings
 
 /// One event of a stream as its readers get it. It is encoded once. An engine, the cluster log and the tape all deliver events in this form.
 package struct EncodedEvent: Sendable, Equatable {

@@ -1,5 +1,5 @@
-import EventLogs
 import FeedCore
+import Rings
 
 /// Events that a node creates itself: that the log has lost events or is silent, and that it is back.
 extension FeedMirror {

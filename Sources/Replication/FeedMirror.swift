@@ -1,6 +1,6 @@
-import EventLogs
 package import FeedCore
 package import ReplicatedLog
+import Rings
 
 /// Reads the log and maintains what readers need: contents, states, the valid epochs, and the events to deliver.
 ///

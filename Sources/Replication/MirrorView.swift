@@ -1,6 +1,6 @@
-import EventLogs
 package import FeedCore
 import FeedDialects
+import Rings
 
 /// A stream as the log reports it, and as this node reported it to its readers.
 package struct MirroredStream: Sendable {

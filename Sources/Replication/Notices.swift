@@ -1,6 +1,6 @@
-import EventLogs
 package import FeedCore
 import FeedDialects
+import Rings
 
 /// The state of the ingest and the venue, written to the log regularly.
 package struct IngestGauges: Sendable, Equatable {

@@ -8,7 +8,7 @@ struct FuturesGatewayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "futures-gateway",
         abstract: "One upstream connection to a futures venue, any number of readers over HTTP.",
-        version: "\(Gateway.version) (commit \(Gateway.commit))",
+        version: "\(GatewayService.version) (commit \(GatewayService.commit))",
         subcommands: [
             ServeCommand.self, CheckConfigCommand.self, HashKeyCommand.self, HealthCommand.self, WatchCommand.self, TapeCommand.self,
             DemoExchangeCommand.self,

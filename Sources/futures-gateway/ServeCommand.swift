@@ -31,7 +31,7 @@ struct ServeCommand: AsyncParsableCommand {
         guard !printConfig else { return announce(String(configuration.settings.yaml.dropLast())) }
         shareAllocatorArenas()
         let threshold = LogThreshold(configuration.settings.logLevel)
-        let writer = LogWriter(format: configuration.settings.logFormat ?? .standard)
+        let writer = ProgramLogWriter(format: configuration.settings.logFormat ?? .standard)
         // The last lines of the log often say why the program ended.
         defer { writer.flush(within: .seconds(1)) }
         let logger = Logger(label: "futures-gateway") { _ in ProgramLogHandler(writer: writer, threshold: threshold) }
@@ -47,7 +47,7 @@ struct ServeCommand: AsyncParsableCommand {
             services += try await DemoUpstreams.start(for: &gatewayConfiguration.feed)
         }
         let venue = services.isEmpty ? gatewayConfiguration.feed.venue.name : "the embedded exchange"
-        let gateway = Gateway(
+        let gateway = GatewayService(
             configuration: gatewayConfiguration, logger: logger, log: { writer.counts },
             listening: {
                 announce("FuturesGateway serves \(venue) at \($0)")

@@ -77,7 +77,7 @@ import Testing
     }
 }
 
-@Suite struct LogWriterTests {
+@Suite struct ProgramLogWriterTests {
     private struct Pipe: ~Copyable {
         let read: Int32
         let write: Int32
@@ -102,7 +102,7 @@ import Testing
 
     @Test func whatIsLoggedIsWrittenInOrder() throws {
         let pipe = try Pipe()
-        let writer = LogWriter(descriptor: pipe.write, format: .text)
+        let writer = ProgramLogWriter(descriptor: pipe.write, format: .text)
         for number in 0..<100 { writer.log(LogLine(level: .notice, message: "line \(number)")) }
         let lines = pipe.lines(until: "line 99")
         #expect(lines.map { $0.split(separator: " ").suffix(2).joined(separator: " ") } == (0..<100).map { "line \($0)" })
@@ -111,7 +111,7 @@ import Testing
 
     @Test func nobodyWaitsForAReaderWhoStopped() throws {
         let pipe = try Pipe()
-        let writer = LogWriter(descriptor: pipe.write, format: .json)
+        let writer = ProgramLogWriter(descriptor: pipe.write, format: .json)
         let lines = 20_000
         let start = ContinuousClock.now
         for number in 0..<lines { writer.log(LogLine(level: .notice, message: "line \(number) " + String(repeating: "x", count: 100))) }
@@ -135,7 +135,7 @@ import Testing
 
     @Test func whatComesTooOftenIsToldAsANumber() throws {
         let pipe = try Pipe()
-        let writer = LogWriter(descriptor: pipe.write, format: .text)
+        let writer = ProgramLogWriter(descriptor: pipe.write, format: .text)
         for _ in 0..<50 { writer.log(LogLine(level: .error, message: "lost")) }
         let lines = pipe.lines(until: "more=")
         #expect(lines.count == LogRate.lines + 1)

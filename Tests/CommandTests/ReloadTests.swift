@@ -124,7 +124,7 @@ import UnixSignals
 
     @Test func loggersThatExistFollowTheLevel() {
         let threshold = LogThreshold(.warning)
-        let logger = Logger(label: "test") { _ in ProgramLogHandler(writer: LogWriter(format: .text), threshold: threshold) }
+        let logger = Logger(label: "test") { _ in ProgramLogHandler(writer: ProgramLogWriter(format: .text), threshold: threshold) }
         #expect(logger.logLevel == .warning)
         threshold.level = .debug
         #expect(logger.logLevel == .debug)

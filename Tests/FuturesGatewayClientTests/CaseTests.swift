@@ -1,7 +1,7 @@
-import EventLogs
 import FeedCore
 import FeedDialects
 import Foundation
+import Rings
 import Testing
 
 @testable import FuturesGatewayClient

@@ -1,35 +1,35 @@
 import FuturesFeed
 import Testing
 
-@testable import EventLogs
 @testable import FuturesGateway
+@testable import Rings
 
 /// Who reads which group, without sockets.
 @Suite struct CompressionGroupTests {
     private static let second: Int64 = 1_000_000_000
 
-    private static func ring() -> StreamLog { StreamLog(floor: 0, maximumBytes: 1 << 20, maximumEvents: 100, maximumAge: .max) }
+    private static func ring() -> Ring { Ring(floor: 0, maximumBytes: 1 << 20, maximumEvents: 100, maximumAge: .max) }
 
     /// A reader that has had everything.
-    private static func reader(_ logs: borrowing Slab<EventLog>, _ format: EventFormat = .events) -> ReaderCursors {
+    private static func reader(_ logs: borrowing Slab<FollowedRing>, _ format: EventFormat = .events) -> ReaderCursors {
         var reader = ReaderCursors(format: format)
         reader.subscriptions.append(ReaderCursors.Subscription(log: 0, cursor: logs[0].ring.endOrdinal))
         return reader
     }
 
-    private static func log() throws -> EventLog {
-        EventLog(name: try #require(FuturesServiceStreamName("btcusdt@bookTicker")), ring: ring().view)
+    private static func log() throws -> FollowedRing {
+        FollowedRing(name: try #require(FuturesServiceStreamName("btcusdt@bookTicker")), view: ring().view)
     }
 
     /// Has the log's ring hold these events.
-    private static func fill(_ log: inout EventLog, _ bodies: [UInt8]...) {
+    private static func fill(_ log: inout FollowedRing, _ bodies: [UInt8]...) {
         var ring = ring()
         for (place, body) in bodies.enumerated() { ring.append(sequence: UInt64(place) + 1, body: body[...], id: [4], carriesData: true, now: 0) }
         log.ring = ring.view
     }
 
     @Test func aReaderWaitsUntilTheGroupHasHadAsMuchAndBeginsAnew() throws {
-        var logs = Slab<EventLog>()
+        var logs = Slab<FollowedRing>()
         logs.insert(try Self.log(), at: 0)
         var compression = Compression(maximumGroups: 1, window: .milliseconds(100))
         guard case .joined(let first) = compression.enter(7, Self.reader(logs), logs, 0, blocks: Self.ring) else {
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test func aWindowEndsLaterUnlessMuchCame() throws {
-        var logs = Slab<EventLog>()
+        var logs = Slab<FollowedRing>()
         logs.insert(try Self.log(), at: 0)
         var compression = Compression(maximumGroups: 1, window: .milliseconds(100))
         _ = compression.enter(7, Self.reader(logs), logs, 0, blocks: Self.ring)
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test func aGroupIsThereAsLongAsSomebodyReadsIt() throws {
-        var logs = Slab<EventLog>()
+        var logs = Slab<FollowedRing>()
         logs.insert(try Self.log(), at: 0)
         var compression = Compression(maximumGroups: 1, window: .milliseconds(100))
         for slot in [7, 8] { _ = compression.enter(slot, Self.reader(logs), logs, 0, blocks: Self.ring) }

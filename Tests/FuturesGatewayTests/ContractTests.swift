@@ -5,9 +5,9 @@ import GatewayAccess
 import GatewayTestSupport
 import Testing
 
-@testable import EventLogs
 @testable import FeedDialects
 @testable import FuturesGateway
+@testable import Rings
 
 private let project = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
 

@@ -12,7 +12,7 @@ struct House {
 
     let exchange: DemoExchange
     let client: GatewayClient
-    let gateway: Gateway
+    let gateway: GatewayService
 
     /// Builds a house, lets `body` use it, and takes it down again.
     static func open(
@@ -49,7 +49,7 @@ struct House {
         }
         configure(&configuration)
         let ingest = StreamRoute.current == .edge ? try startIngest(&configuration, logger) : nil
-        let gateway = Gateway(configuration: configuration, logger: logger)
+        let gateway = GatewayService(configuration: configuration, logger: logger)
         let port = try gateway.start()
         let house = House(exchange: exchange, client: GatewayClient(port: Int(port)), gateway: gateway)
         let result = await Result {
@@ -63,13 +63,13 @@ struct House {
     }
 
     /// Makes the gateway an edge, and starts another one that feeds the log for it.
-    private static func startIngest(_ configuration: inout GatewayConfiguration, _ logger: Logger) throws -> Gateway {
+    private static func startIngest(_ configuration: inout GatewayConfiguration, _ logger: Logger) throws -> GatewayService {
         let log = SharedLog()
         var other = configuration
         other.cluster = log.cluster(.ingest)
         other.pinned = []
         configuration.cluster = log.cluster(.edge)
-        let ingest = Gateway(configuration: other, logger: logger)
+        let ingest = GatewayService(configuration: other, logger: logger)
         try ingest.start()
         return ingest
     }

@@ -4,8 +4,8 @@ import GatewayTestSupport
 import Synchronization
 import Testing
 
-@testable import EventLogs
 @testable import FuturesGateway
+@testable import Rings
 
 /// What memory there is, and what is given up where it is short.
 @Suite struct MemoryTests {

@@ -171,7 +171,7 @@ struct Samples {
             #expect((samples["process_threads"] ?? 0) > 3)
             let start = try #require(samples["process_start_time_seconds"])
             #expect(abs(start - Date.now.timeIntervalSince1970) < 7200)
-            #expect(samples["build_info{commit=\"\(Gateway.commit)\",version=\"\(Gateway.version)\"}"] == 1)
+            #expect(samples["build_info{commit=\"\(GatewayService.commit)\",version=\"\(GatewayService.version)\"}"] == 1)
         }
     }
 

@@ -12,7 +12,7 @@ import Testing
 private struct Nodes {
     let exchange: DemoExchange
     let log: SharedLog
-    private let ingests: [Gateway]
+    private let ingests: [GatewayService]
     private let stopped: NIOLockedValueBox<Set<Int>>
     let feeders: [GatewayClient]
     let edges: [GatewayClient]
@@ -25,7 +25,7 @@ private struct Nodes {
         let (exchange, log) = (DemoExchange(configuration: DemoExchangeConfiguration()), SharedLog())
         let stopped = NIOLockedValueBox<Set<Int>>([])
         _ = try await exchange.start()
-        var gateways: [(gateway: Gateway, port: Int)] = []
+        var gateways: [(gateway: GatewayService, port: Int)] = []
         func start(_ cluster: ClusterConfiguration?) throws -> Int {
             var configuration = GatewayConfiguration()
             configuration.feed.venue = configuration.feed.venue.at(restURLs: [exchange.restURL], webSocketURLs: [exchange.webSocketURL])
@@ -33,7 +33,7 @@ private struct Nodes {
             configuration.http.allowedHosts = []
             configure(&configuration)
             configuration.cluster = cluster
-            let gateway = Gateway(configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            let gateway = GatewayService(configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
             let port = Int(try gateway.start())
             gateways.append((gateway, port))
             return port

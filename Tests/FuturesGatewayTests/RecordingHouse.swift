@@ -33,7 +33,7 @@ struct RecordingHouse {
         configuration.http.allowedHosts = []
         configuration.tape = TapeConfiguration(directory: directory, streams: ["*@aggTrade", "*@depth@100ms"].compactMap { StreamPattern($0) })
         change(&configuration)
-        let gateway = Gateway(configuration: configuration, logger: logger)
+        let gateway = GatewayService(configuration: configuration, logger: logger)
         let client = GatewayClient(port: Int(try gateway.start()), tls: false)
         let result = await Result { try await body(client) }
         await gateway.stop()

@@ -44,7 +44,7 @@ import Testing
         NATSMessage(subject: "i", subscription: 2, reply: reply, headers: HeaderBlock(ByteBuffer(string: "NATS/1.0 \(line)\r\n\(fields)\r\n")))
     }
 
-    private static func state(_ first: UInt64, _ last: UInt64) -> StreamState { StreamState(messages: 0, bytes: 0, first: first, last: last) }
+    private static func state(_ first: UInt64, _ last: UInt64) -> JetStreamState { JetStreamState(messages: 0, bytes: 0, first: first, last: last) }
 
     /// Reads from 5 on, of 1 to 6.
     private mutating func follow() {
@@ -136,7 +136,7 @@ import Testing
     }
 
     @Test mutating func theEndOfAnEmptyStreamIsAPlaceToReadFrom() {
-        for (from, state) in [(1, Self.state(0, 0)), (1, Self.state(1, 0)), (10, Self.state(10, 9))] as [(UInt64, StreamState)] {
+        for (from, state) in [(1, Self.state(0, 0)), (1, Self.state(1, 0)), (10, Self.state(10, 9))] as [(UInt64, JetStreamState)] {
             consumer = OrderedConsumer(heartbeat: .milliseconds(500), isConnected: true)
             _ = step(.read(from: from))
             _ = step(.created(attempt: 1, .success(())))

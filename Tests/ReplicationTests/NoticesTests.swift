@@ -1,6 +1,6 @@
-import EventLogs
 import FeedCore
 import ReplicatedLog
+import Rings
 import Testing
 
 @testable import Replication

@@ -1,7 +1,7 @@
-import EventLogs
 import FeedCore
 import Foundation
 import Replication
+import Rings
 import Testing
 
 @testable import Tape

@@ -14,7 +14,7 @@ final class LogIngest {
     let engine: FeedEngine
     let epoch: UInt64
     private let collector: Collector
-    private let desk: RelayDesk
+    private let desk: SharedRelays
     /// The observers on behalf of nodes, and when each node was last heard.
     private var nodes: [String: (observer: ObserverID, names: Set<FuturesServiceStreamName>, heardAt: NIODeadline)] = [:]
     private let heir: ObserverID
@@ -39,7 +39,7 @@ final class LogIngest {
         (self.node, self.writer, self.epoch) = (node, writer, epoch.id)
         engine = shadow?.engine ?? node.feed.engine(epoch: epoch.id, node.logger)
         collector = Collector(node, engine)
-        desk = RelayDesk(engine)
+        desk = SharedRelays(engine)
         heir = shadow?.observer ?? engine.add(nil)
     }
 
@@ -217,7 +217,7 @@ private final class Collector: FeedListener {
 }
 
 /// Passes requests of all nodes on to the venue. Identical requests are sent once, and not while a kept answer is valid. Used on the engine's loop.
-private final class RelayDesk: Sendable {
+private final class SharedRelays: Sendable {
     typealias Answer = @Sendable (Result<RelayedAnswer, FeedError>, _ head: UInt64) -> Void
 
     private struct State {

@@ -5,9 +5,9 @@ import ReplicatedLog
 package import Replication
 
 /// A node's questions and the answers it still keeps; used on its loop.
-struct NodePost {
+struct PeerRequests {
     /// A question without a complete answer.
-    struct Asked {
+    struct PendingQuestion {
         let subject: String
         let body: [UInt8]
         let until: Instant
@@ -18,7 +18,7 @@ struct NodePost {
         let answer: (Result<[UInt8], LogError>) -> Void
     }
 
-    var asked: [UInt64: Asked] = [:]
+    var asked: [UInt64: PendingQuestion] = [:]
     var last: UInt64 = 0
     /// Answers too large for one message, kept while their rest may be requested.
     var rests: [String: (bytes: [UInt8], until: Instant)] = [:]
@@ -41,7 +41,7 @@ extension LogNode {
     ) {
         let until = Moment.current.instant + patience
         send(
-            NodePost.Asked(subject: configuration.ingestSubject, body: request.bytes, until: until, attempt: attempt) { result in
+            PeerRequests.PendingQuestion(subject: configuration.ingestSubject, body: request.bytes, until: until, attempt: attempt) { result in
                 guard case .success(let bytes) = result, let told = IngestAnswer(bytes) else {
                     let words = "No gateway feeds the log now, so the venue cannot be reached; try again in a moment."
                     return answer(.failure(FeedError(.unreachable, words, retryAfterMs: 1_000)))
@@ -50,7 +50,7 @@ extension LogNode {
             })
     }
 
-    private func send(_ asked: NodePost.Asked) {
+    private func send(_ asked: PeerRequests.PendingQuestion) {
         guard let log = state.value.log else { return asked.answer(.failure(LogError(.unavailable, "This node is stopping."))) }
         state.value.post.last += 1
         let id = state.value.post.last
@@ -63,12 +63,12 @@ extension LogNode {
         guard var asked = state.value.post.asked.removeValue(forKey: id) else { return }
         switch result {
         case .failure(let error):
-            guard asked.attempt != nil, Moment.current.instant + NodePost.retry < asked.until,
+            guard asked.attempt != nil, Moment.current.instant + PeerRequests.retry < asked.until,
                 error.code == .unavailable || error.code == .unknown
             else {
                 return asked.answer(.failure(error))
             }
-            loop.assumeIsolated().scheduleTask(in: TimeAmount(NodePost.retry)) { self.send(asked) }
+            loop.assumeIsolated().scheduleTask(in: TimeAmount(PeerRequests.retry)) { self.send(asked) }
         case .success(let bytes):
             guard let part = AnswerPart(bytes) else {
                 return asked.answer(.failure(LogError(.refused, "The answer cannot be read: run the same version on all nodes.")))
@@ -77,26 +77,26 @@ extension LogNode {
             guard part.number + 1 < part.count else { return asked.answer(.success(asked.parts)) }
             let rest = NodeRequest.rest(token: part.token, part: part.number + 1)
             send(
-                NodePost.Asked(
+                PeerRequests.PendingQuestion(
                     subject: configuration.subject(ofNode: part.node), body: rest.bytes, until: asked.until, attempt: nil, parts: asked.parts,
                     answer: asked.answer))
         }
     }
 
     func respond(_ bytes: [UInt8], to reply: LogReply) {
-        let parts = max(1, (bytes.count + NodePost.partBytes - 1) / NodePost.partBytes)
+        let parts = max(1, (bytes.count + PeerRequests.partBytes - 1) / PeerRequests.partBytes)
         let token = String(UInt64.random(in: .min ... .max), radix: 36)
         if parts > 1 {
             let now = Moment.current.instant
             state.value.post.rests = state.value.post.rests.filter { $0.value.until > now }
-            state.value.post.rests[token] = (bytes, now + NodePost.restPatience)
+            state.value.post.rests[token] = (bytes, now + PeerRequests.restPatience)
         }
         respond(bytes, token, part: 0, of: parts, to: reply)
     }
 
     private func respond(_ bytes: [UInt8], _ token: String, part: Int, of parts: Int, to reply: LogReply) {
-        let start = part * NodePost.partBytes
-        let body = bytes[start..<min(bytes.count, start + NodePost.partBytes)]
+        let start = part * PeerRequests.partBytes
+        let body = bytes[start..<min(bytes.count, start + PeerRequests.partBytes)]
         state.value.log?.perform(.respond(reply, AnswerPart(node: name, token: token, number: part, count: parts, body: body).bytes))
     }
 
@@ -108,7 +108,7 @@ extension LogNode {
             switch request {
             case .rest(let token, let part):
                 guard let rest = state.value.post.rests[token] else { return }
-                let parts = (rest.bytes.count + NodePost.partBytes - 1) / NodePost.partBytes
+                let parts = (rest.bytes.count + PeerRequests.partBytes - 1) / PeerRequests.partBytes
                 guard (0..<parts).contains(part) else { return }
                 if part == parts - 1 { state.value.post.rests[token] = nil }
                 respond(rest.bytes, token, part: part, of: parts, to: reply)
@@ -125,7 +125,7 @@ extension LogNode: FeedPeers {
         loop.execute {
             // A node that does not answer is gone, with its readers.
             self.send(
-                NodePost.Asked(
+                PeerRequests.PendingQuestion(
                     subject: self.configuration.subject(ofNode: node), body: NodeRequest.question(question).bytes,
                     until: Moment.current.instant + .seconds(2), attempt: nil
                 ) { answer(try? $0.get()) })

@@ -1,7 +1,7 @@
-import EventLogs
 import FuturesFeed
 import GatewayAccess
 import MicroHTTP
+import Rings
 
 /// `POST /tickets`: creates a ticket for the URL of an `EventSource`, which cannot set a header.
 struct TicketHandler: Sendable {

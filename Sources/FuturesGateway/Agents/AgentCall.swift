@@ -1,6 +1,6 @@
-import EventLogs
 import FuturesFeed
 import MicroHTTP
+import Rings
 
 /// One request of an agent, and the ways to answer it.
 struct AgentCall: Sendable {
@@ -57,7 +57,7 @@ struct AgentCall: Sendable {
     static func writeServer(_ json: inout JSONWriter) {
         json.object {
             $0.member("name", "futures-gateway")
-            $0.member("version", Gateway.version)
+            $0.member("version", GatewayService.version)
         }
     }
 

@@ -1,8 +1,8 @@
-import EventLogs
 import FuturesFeed
 import GatewayAccess
 import MicroHTTP
 import NIOCore
+import Rings
 
 /// `/mcp`: the Model Context Protocol for agents. It translates their messages into the same hub calls that other requests make.
 struct AgentHandlers: Sendable {

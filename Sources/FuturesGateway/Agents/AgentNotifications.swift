@@ -1,5 +1,5 @@
-import EventLogs
 import FuturesFeed
+import Rings
 
 /// The messages of one connection that notifies an agent of changed streams (MCP 2026-07-28, `subscriptions/listen`).
 struct AgentNotifications: Sendable {

@@ -1,7 +1,7 @@
-import EventLogs
 import FuturesFeed
 import GatewayAccess
 import MicroHTTP
+import Rings
 
 /// One question for a stream's content. It waits until the content is current enough or it is certain that there is none. Used on the feed's thread.
 final class ContentSearch {

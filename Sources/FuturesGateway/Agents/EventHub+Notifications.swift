@@ -1,8 +1,8 @@
-import EventLogs
 import FuturesFeed
 import GatewayAccess
 import MicroHTTP
 import NIOCore
+import Rings
 
 /// Notifies agents of changed streams. A notification carries no data, so one covers all changes since the last one. An agent that reads slowly gets
 /// the next one after it has read the last.

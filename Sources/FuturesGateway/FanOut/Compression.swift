@@ -1,5 +1,5 @@
-import EventLogs
 import FuturesFeed
+import Rings
 
 /// The compression groups, and compression for single readers.
 ///
@@ -40,9 +40,9 @@ struct Compression: ~Copyable {
     func block(_ bytes: UnsafeBufferPointer<UInt8>) -> (bytes: [UInt8], part: GzipChecksum.Part)? { privateDeflater.block(bytes) }
 
     /// Marks the groups that read this ring as due. They compress at the end of their windows, or immediately if more than `blockBytes` are pending.
-    mutating func ringGrew(_ index: Int, _ log: borrowing EventLog) {
-        for group in log.groups {
-            if let cursor = groups[group].cursor(of: index), log.ring.bytes(from: cursor) > UInt64(Self.blockBytes) {
+    mutating func ringGrew(_ index: Int, _ ring: borrowing FollowedRing) {
+        for group in ring.groups {
+            if let cursor = groups[group].cursor(of: index), ring.view.bytes(from: cursor) > UInt64(Self.blockBytes) {
                 groups[group].compressedAt = .min
             }
             guard !groups[group].isDue else { continue }
@@ -70,8 +70,8 @@ struct Compression: ~Copyable {
     }
 
     /// Compresses a group's pending input. False if the rings no longer hold all of it. Then the group's readers must leave it.
-    func compress(_ group: Int, _ logs: borrowing Slab<EventLog>, _ now: Int64) -> Bool {
-        groups[group].compress(logs, list, deflater, now)
+    func compress(_ group: Int, _ rings: borrowing Slab<FollowedRing>, _ now: Int64) -> Bool {
+        groups[group].compress(rings, list, deflater, now)
     }
 
     /// Returns the readers that wait for a group, if the group admits readers now, and removes them from its list. Call it directly after the group
@@ -86,12 +86,12 @@ struct Compression: ~Copyable {
     ///
     /// - Parameter blocks: Creates the ring for the blocks of a new group.
     mutating func enter(
-        _ slot: Int, _ reader: ReaderCursors, _ logs: borrowing Slab<EventLog>, _ now: Int64, blocks: () -> StreamLog
+        _ slot: Int, _ reader: ReaderCursors, _ rings: borrowing Slab<FollowedRing>, _ now: Int64, blocks: () -> Ring
     ) -> Entry {
-        let key = CompressionGroup.Key(logs: reader.subscriptions.map(\.log).sorted(), format: reader.format)
-        guard !key.logs.isEmpty else { return .alone }
-        guard let group = indices[key] ?? add(key, logs, now, blocks) else { return .alone }
-        guard groups[group].hasCompressedAll(of: logs), groups[group].admitReaders(now: now) else {
+        let key = CompressionGroup.Key(rings: reader.subscriptions.map(\.ring).sorted(), format: reader.format)
+        guard !key.rings.isEmpty else { return .alone }
+        guard let group = indices[key] ?? add(key, rings, now, blocks) else { return .alone }
+        guard groups[group].hasCompressedAll(of: rings), groups[group].admitReaders(now: now) else {
             groups[group].waiting.append(slot)
             return .waits(forGroup: group)
         }
@@ -100,23 +100,23 @@ struct Compression: ~Copyable {
     }
 
     private mutating func add(
-        _ key: CompressionGroup.Key, _ logs: borrowing Slab<EventLog>, _ now: Int64, _ blocks: () -> StreamLog
+        _ key: CompressionGroup.Key, _ rings: borrowing Slab<FollowedRing>, _ now: Int64, _ blocks: () -> Ring
     ) -> Int? {
         guard indices.count < maximumGroups else { return nil }
         let group = groups.vacancy
-        groups.insert(CompressionGroup(key: key, logs, blocks: blocks(), now: now), at: group)
+        groups.insert(CompressionGroup(key: key, rings, blocks: blocks(), now: now), at: group)
         indices[key] = group
-        for log in key.logs where logs.contains(log) { logs[log].groups.append(group) }
+        for ring in key.rings where rings.contains(ring) { rings[ring].groups.append(group) }
         return group
     }
 
     /// Removes a reader from its group. When the last reader leaves, the group is removed. The result is then the group's waiting readers, which must
     /// find another group.
-    mutating func leave(_ slot: Int, _ group: Int, _ logs: borrowing Slab<EventLog>) -> [Int] {
+    mutating func leave(_ slot: Int, _ group: Int, _ rings: borrowing Slab<FollowedRing>) -> [Int] {
         groups[group].readers.remove(slot)
         guard groups[group].readers.isEmpty else { return [] }
         let waiting = groups[group].waiting
-        for log in groups[group].key.logs where logs.contains(log) { logs[log].groups.removeAll { $0 == group } }
+        for ring in groups[group].key.rings where rings.contains(ring) { rings[ring].groups.removeAll { $0 == group } }
         due.removeAll { $0 == group }
         indices[groups[group].key] = nil
         groups.remove(group)

@@ -1,5 +1,5 @@
 import DequeModule
-import EventLogs
+import Rings
 
 /// Compresses the events of some streams once for all gzip readers of exactly these streams.
 ///
@@ -8,7 +8,7 @@ import EventLogs
 struct CompressionGroup: ~Copyable {
     /// The streams, as ascending indices of their rings, and the format.
     struct Key: Hashable {
-        let logs: [Int]
+        let rings: [Int]
         let format: EventFormat
     }
 
@@ -16,7 +16,7 @@ struct CompressionGroup: ~Copyable {
     /// The group's own cursors in the streams' rings.
     var reader: ReaderCursors
     /// The ring of compressed blocks.
-    var blocks: StreamLog
+    var blocks: Ring
     /// For each block in the ring: its checksum, and the number of events in it.
     private var parts: Deque<(part: GzipChecksum.Part, events: UInt64)> = []
     /// The slots of the group's readers.
@@ -33,24 +33,24 @@ struct CompressionGroup: ~Copyable {
     var isDue = false
 
     /// Creates a group whose cursors are at the ends of the rings.
-    init(key: Key, _ logs: borrowing Slab<EventLog>, blocks: consuming StreamLog, now: Int64) {
+    init(key: Key, _ rings: borrowing Slab<FollowedRing>, blocks: consuming Ring, now: Int64) {
         beganAt = now
         self.key = key
         self.blocks = blocks
         reader = ReaderCursors(format: key.format)
-        for log in key.logs where logs.contains(log) {
-            reader.subscriptions.append(ReaderCursors.Subscription(log: log, cursor: logs[log].ring.endOrdinal))
-            reader.streams.insert(logs[log].streams)
+        for ring in key.rings where rings.contains(ring) {
+            reader.subscriptions.append(ReaderCursors.Subscription(ring: ring, cursor: rings[ring].view.endOrdinal))
+            reader.streams.insert(rings[ring].streams)
         }
     }
 
     /// The ordinal of the first event of a ring that the group has not compressed; nil if the group does not read that ring.
-    func cursor(of log: Int) -> UInt64? { reader.subscriptions.first { $0.log == log }?.cursor }
+    func cursor(of ring: Int) -> UInt64? { reader.subscriptions.first { $0.ring == ring }?.cursor }
 
     /// Whether the group has compressed everything in the rings.
-    func hasCompressedAll(of logs: borrowing Slab<EventLog>) -> Bool {
+    func hasCompressedAll(of rings: borrowing Slab<FollowedRing>) -> Bool {
         for subscription in reader.subscriptions {
-            guard logs.contains(subscription.log), subscription.cursor == logs[subscription.log].ring.endOrdinal else { return false }
+            guard rings.contains(subscription.ring), subscription.cursor == rings[subscription.ring].view.endOrdinal else { return false }
         }
         return true
     }
@@ -69,20 +69,20 @@ struct CompressionGroup: ~Copyable {
     }
 
     /// Appends the pending input as blocks. False if the rings no longer hold all of it, or if zlib runs out of memory.
-    mutating func compress(_ logs: borrowing Slab<EventLog>, _ list: GatherList, _ deflater: Deflater, _ now: Int64) -> Bool {
+    mutating func compress(_ rings: borrowing Slab<FollowedRing>, _ list: GatherList, _ deflater: Deflater, _ now: Int64) -> Bool {
         compressedAt = now
-        for subscription in reader.subscriptions where logs.contains(subscription.log) {
-            guard subscription.cursor >= logs[subscription.log].ring.firstOrdinal else { return false }
+        for subscription in reader.subscriptions where rings.contains(subscription.ring) {
+            guard subscription.cursor >= rings[subscription.ring].view.firstOrdinal else { return false }
         }
         while true {
-            list.gather(&reader, logs, atMost: 1 << 20)
+            list.gather(&reader, rings, atMost: 1 << 20)
             guard list.count > 0 else { return true }
             let made = list.withBytes { bytes in
                 defer { remember(bytes) }
                 return deflater.block(bytes, after: history)
             }
             guard let block = made else { return false }
-            _ = list.advance(&reader, logs, by: .max)
+            _ = list.advance(&reader, rings, by: .max)
             append(block.bytes, block.part, events: list.advanced, now: now)
         }
     }

@@ -1,5 +1,5 @@
-import EventLogs
 import FuturesFeed
+import Rings
 
 /// The options of an event connection from its request. Every reader keeps them, so rarely used options are stored separately.
 struct ConnectionOptions: Sendable {

@@ -1,6 +1,6 @@
-import EventLogs
 import FuturesFeed
 import MicroHTTP
+import Rings
 
 /// One reader on the fan-out thread: its cursors in the rings, and the bytes that only it gets.
 struct EventClient: ~Copyable {

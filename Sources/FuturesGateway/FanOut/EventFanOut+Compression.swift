@@ -1,7 +1,7 @@
-import EventLogs
 import FuturesFeed
 import Glibc
 import MicroHTTP
+import Rings
 
 /// Gzip readers. Each reads either the rings, with its own compression, or a group of ``Compression``.
 extension EventFanOut {
@@ -24,7 +24,7 @@ extension EventFanOut {
     func compressDue(_ now: Int64) {
         for group in compression.takeDue(now) where compression.groups.contains(group) {
             let readers = compression.groups[group].readers
-            if !compression.compress(group, logs, now) { dissolve(group) }
+            if !compression.compress(group, rings, now) { dissolve(group) }
             for slot in readers { enqueue(slot) }
             for slot in compression.takeWaiting(group, now) where clients.contains(slot) && clients[slot].gzip?.awaitedGroup == group {
                 clients[slot].gzip?.awaitedGroup = nil
@@ -41,10 +41,10 @@ extension EventFanOut {
         else { return }
         for subscription in client.reader.subscriptions {
             guard !subscription.isPaused, !subscription.awaitsValue, !subscription.needsValue, !subscription.isHeld,
-                logs.contains(subscription.log), subscription.cursor == logs[subscription.log].ring.endOrdinal
+                rings.contains(subscription.ring), subscription.cursor == rings[subscription.ring].view.endOrdinal
             else { return }
         }
-        switch compression.enter(client.stream.slot, client.reader, logs, now, blocks: { makeBlocks() }) {
+        switch compression.enter(client.stream.slot, client.reader, rings, now, blocks: { makeBlocks() }) {
         case .joined(let membership):
             for place in client.reader.subscriptions.indices { detach(&client, place) }
             gzip.membership = membership
@@ -63,16 +63,16 @@ extension EventFanOut {
         var isWhole = true
         for place in client.reader.subscriptions.indices {
             attach(&client, place)
-            let (log, before) = (client.reader.subscriptions[place].log, client.reader.subscriptions[place].cursor)
+            let (ring, before) = (client.reader.subscriptions[place].ring, client.reader.subscriptions[place].cursor)
             if membership.block == compression.groups[membership.group].blocks.view.endOrdinal {
-                client.reader.subscriptions[place].cursor = compression.groups[membership.group].cursor(of: log) ?? before
-            } else if let sequence = membership.lastSequence, logs.contains(log) {
-                if logs[log].ring.floor > sequence { isWhole = false }
-                client.reader.subscriptions[place].cursor = max(before, logs[log].ring.ordinal(after: sequence))
+                client.reader.subscriptions[place].cursor = compression.groups[membership.group].cursor(of: ring) ?? before
+            } else if let sequence = membership.lastSequence, rings.contains(ring) {
+                if rings[ring].view.floor > sequence { isWhole = false }
+                client.reader.subscriptions[place].cursor = max(before, rings[ring].view.ordinal(after: sequence))
             }
         }
         let own = client.stream.slot
-        for slot in compression.leave(own, membership.group, logs) where slot != own && clients.contains(slot) {
+        for slot in compression.leave(own, membership.group, rings) where slot != own && clients.contains(slot) {
             if clients[slot].gzip?.awaitedGroup == membership.group { clients[slot].gzip?.awaitedGroup = nil }
         }
         return isWhole

@@ -1,6 +1,6 @@
-import EventLogs
 import FuturesFeed
 import MicroHTTP
+import Rings
 
 /// Timed actions for readers: heartbeats, `timeout`, and the end of readers that accept no data.
 extension EventFanOut {

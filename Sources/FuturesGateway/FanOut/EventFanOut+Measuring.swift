@@ -1,4 +1,4 @@
-import EventLogs
+import Rings
 
 /// The fan-out's metrics.
 extension EventFanOut {
@@ -16,8 +16,8 @@ extension EventFanOut {
             tally.backlog &+= compression.groups[membership.group].blocks.view.bytes(from: membership.block)
             return
         }
-        for subscription in client.reader.subscriptions where !subscription.isPaused && logs.contains(subscription.log) {
-            tally.backlog &+= logs[subscription.log].ring.bytes(from: subscription.cursor)
+        for subscription in client.reader.subscriptions where !subscription.isPaused && rings.contains(subscription.ring) {
+            tally.backlog &+= rings[subscription.ring].view.bytes(from: subscription.cursor)
         }
     }
 }

@@ -1,14 +1,14 @@
-import EventLogs
 import FuturesFeed
+import Rings
 
 /// The memory of the thread's own rings, and what is released if memory is short.
 extension EventFanOut {
     /// An empty ring for the blocks of a compression group.
-    func makeBlocks() -> StreamLog {
-        var log = StreamLog(
+    func makeBlocks() -> Ring {
+        var ring = Ring(
             floor: 0, maximumBytes: UInt64(limits.ringBytes), maximumEvents: UInt64(limits.ringEvents), maximumAge: limits.ringAge.nanoseconds)
-        log.limit(to: ringQuota)
-        return log
+        ring.limit(to: ringQuota)
+        return ring
     }
 
     /// Ends some of the readers that have accepted no data for the longest time, but none that accepted data within the last second. After one more

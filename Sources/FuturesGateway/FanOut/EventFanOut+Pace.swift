@@ -1,6 +1,6 @@
-import EventLogs
 import FuturesFeed
 import MicroHTTP
+import Rings
 
 /// Readers with `maxRate`.
 extension EventFanOut {
@@ -10,16 +10,16 @@ extension EventFanOut {
         var turn: Int64?
         for place in client.reader.subscriptions.indices {
             let subscription = client.reader.subscriptions[place]
-            guard !subscription.isPaused, !subscription.awaitsValue, logs.contains(subscription.log),
-                subscription.cursor < logs[subscription.log].ring.endOrdinal
+            guard !subscription.isPaused, !subscription.awaitsValue, rings.contains(subscription.ring),
+                subscription.cursor < rings[subscription.ring].view.endOrdinal
             else { continue }
-            if let dueAt = client.reader.dueAt[subscription.log], dueAt > now {
+            if let dueAt = client.reader.dueAt[subscription.ring], dueAt > now {
                 client.reader.subscriptions[place].isHeld = true
                 turn = min(turn ?? .max, dueAt)
                 continue
             }
             client.reader.subscriptions[place].isHeld = false
-            client.reader.dueAt[subscription.log] = now &+ client.options.interval
+            client.reader.dueAt[subscription.ring] = now &+ client.options.interval
             conflate(&client, place)
         }
         guard let turn else { return }
@@ -31,11 +31,12 @@ extension EventFanOut {
 
     /// Moves a cursor to the newest event with data, if more than one is waiting.
     private func conflate(_ client: inout EventClient, _ place: Int) {
-        let (log, cursor) = (client.reader.subscriptions[place].log, client.reader.subscriptions[place].cursor)
-        let rule = logs[log].name.mergeRule
-        guard rule != .append, let newest = logs[log].ring.newestData(from: cursor), logs[log].ring.newestData(from: cursor, before: newest) != nil
+        let (ring, cursor) = (client.reader.subscriptions[place].ring, client.reader.subscriptions[place].cursor)
+        let rule = rings[ring].name.mergeRule
+        guard rule != .append, let newest = rings[ring].view.newestData(from: cursor),
+            rings[ring].view.newestData(from: cursor, before: newest) != nil
         else { return }
-        tally.conflations &+= newest - cursor - enqueueNotices(&client, log, from: cursor, to: newest)
+        tally.conflations &+= newest - cursor - enqueueNotices(&client, ring, from: cursor, to: newest)
         client.reader.subscriptions[place].cursor = newest
         if rule != .replace { client.reader.subscriptions[place].needsValue = true }
     }

@@ -1,5 +1,5 @@
-import EventLogs
 import FuturesFeed
+import Rings
 
 /// Readers of a replay, and their transition to live events.
 extension EventFanOut {
@@ -20,13 +20,13 @@ extension EventFanOut {
         _ client: inout EventClient, _ values: [CachedValue], _ head: EventID, _ sequence: UInt64?, _ news: [UInt8], _ now: Int64
     ) -> EventClient.Connection {
         guard client.isReplaying, !client.isEnding else { return .open }
-        if let sequence, !reach(values.map(\.log), back: sequence) {
+        if let sequence, !reach(values.map(\.ring), back: sequence) {
             callbacks.wentLive(client.number, false)
             return .open
         }
         client.isReplaying = false
         callbacks.wentLive(client.number, true)
-        for value in values { join(&client, value.log) }
+        for value in values { join(&client, value.ring) }
         enqueuePrivate(&client, news)
         guard let sequence else { return sendSnapshots(values, to: &client, head, now) }
         _ = move(&client, behind: sequence)

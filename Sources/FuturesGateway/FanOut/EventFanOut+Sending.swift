@@ -1,16 +1,16 @@
-import EventLogs
 import FuturesFeed
 import Glibc
 import MicroHTTP
+import Rings
 
 /// Sends readers the events they have not received.
 extension EventFanOut {
     /// Notes that a ring has grown, if a reader or a compression group reads it.
-    func noteGrowth(_ log: Int, _ receivedAt: Int64) {
-        if !logs[log].readers.isEmpty { oldestReceipt = min(oldestReceipt, receivedAt) }
-        guard !logs[log].isDirty, !(logs[log].readers.isEmpty && logs[log].groups.isEmpty) else { return }
-        logs[log].isDirty = true
-        grownLogs.append(log)
+    func noteGrowth(_ ring: Int, _ receivedAt: Int64) {
+        if !rings[ring].readers.isEmpty { oldestReceipt = min(oldestReceipt, receivedAt) }
+        guard !rings[ring].isDirty, !(rings[ring].readers.isEmpty && rings[ring].groups.isEmpty) else { return }
+        rings[ring].isDirty = true
+        grownRings.append(ring)
     }
 
     /// Queues the readers of all rings that have grown, after the readers that are already queued.
@@ -20,12 +20,12 @@ extension EventFanOut {
             tally.beginRound(receivedAt: oldestReceipt, before: queued)
             oldestReceipt = .max
         }
-        for log in grownLogs where logs.contains(log) {
-            logs[log].isDirty = false
-            compression.ringGrew(log, logs[log])
-            for slot in logs[log].readers { enqueue(Int(slot)) }
+        for ring in grownRings where rings.contains(ring) {
+            rings[ring].isDirty = false
+            compression.ringGrew(ring, rings[ring])
+            for slot in rings[ring].readers { enqueue(Int(slot)) }
         }
-        grownLogs.removeAll(keepingCapacity: true)
+        grownRings.removeAll(keepingCapacity: true)
     }
 
     /// Queues one reader, if it is not queued already.
@@ -74,7 +74,7 @@ extension EventFanOut {
             catchFallen(&client)
             if !client.privateBytes.isEmpty, !sendPrivate(&client, now) { return .open }
             batch.gather(
-                &client.reader, logs, atMost: client.gzip == nil ? .max : Compression.blockBytes, client.reader.tellsTimings ? .now : nil)
+                &client.reader, rings, atMost: client.gzip == nil ? .max : Compression.blockBytes, client.reader.tellsTimings ? .now : nil)
         } while batch.count > 0 && sendBatch(&client, now)
         joinGroup(&client, now)
         guard client.reader.remaining == 0, !client.isBlocked, !client.isEnding else { return .open }
@@ -114,13 +114,13 @@ extension EventFanOut {
     private func sendBatch(_ client: inout EventClient, _ now: Int64) -> Bool {
         if client.gzip != nil {
             batch.withBytes { enqueuePrivate(&client, compressed: $0) }
-            _ = batch.advance(&client.reader, logs, by: .max)
+            _ = batch.advance(&client.reader, rings, by: .max)
             tally.deliveries &+= batch.advanced
             return sendPrivate(&client, now)
         }
         let count = client.stream.write(UnsafeBufferPointer(start: batch.vectors, count: batch.count))
         if count > 0 { wrote(count, &client, now) }
-        let rest = batch.advance(&client.reader, logs, by: max(0, count))
+        let rest = batch.advance(&client.reader, rings, by: max(0, count))
         tally.deliveries &+= batch.advanced
         if let rest, !rest.isEmpty { client.privateBytes.append(EventClient.PrivateBytes(bytes: rest)) }
         client.isBlocked = rest != nil

@@ -1,19 +1,19 @@
-import EventLogs
 import FuturesFeed
+import Rings
 
 /// Snapshots for readers that start, resume, or have missed updates. The hub sends them as ``CachedValue``.
 extension EventFanOut {
     /// Sends snapshots. The last one carries an id, but only if nothing older is still unsent, because an id says that the reader has everything up
     /// to it. If the socket is full, the remaining streams get new snapshots when it has room, so that little memory is held for one reader.
     func sendSnapshots(_ values: [CachedValue], to client: inout EventClient, _ head: EventID, _ now: Int64) -> EventClient.Connection {
-        let isComplete = head.sequence > client.reader.lastSequence && batch.idFloor(client.reader, logs) == .max
+        let isComplete = head.sequence > client.reader.lastSequence && batch.idFloor(client.reader, rings) == .max
         let last = values.lastIndex { $0.body != nil }
         var queued = 0
         for (index, value) in values.enumerated() where client.reader.remaining != 0 {
             guard let body = value.body else { continue }
             if queued > Compression.blockBytes, sendPrivate(&client, now) { queued = 0 }
             if client.isBlocked {
-                change(&client, [value.log]) { $0.needsValue = true }
+                change(&client, [value.ring]) { $0.needsValue = true }
                 continue
             }
             let carriesID = isComplete && index == last
@@ -42,11 +42,11 @@ extension EventFanOut {
         guard sendBefore(&client, now) == .open else { return .ended }
         var changed: [CachedValue] = []
         for value in values {
-            guard let place = client.reader.subscriptions.firstIndex(where: { $0.log == value.log && $0.isPaused }), logs.contains(value.log)
+            guard let place = client.reader.subscriptions.firstIndex(where: { $0.ring == value.ring && $0.isPaused }), rings.contains(value.ring)
             else { continue }
-            let end = logs[value.log].ring.endOrdinal
+            let end = rings[value.ring].view.endOrdinal
             client.reader.subscriptions[place].isPaused = false
-            if value.body == nil || logs[value.log].name.mergeRule == .append {
+            if value.body == nil || rings[value.ring].name.mergeRule == .append {
                 client.reader.subscriptions[place].withoutIDUntil = end
             } else if client.reader.subscriptions[place].cursor < end {
                 if skip(&client, place) { changed.append(value) }
@@ -57,7 +57,7 @@ extension EventFanOut {
 
     /// Sends the snapshot that `catchFallen` requested from the hub.
     func refill(_ client: inout EventClient, _ value: CachedValue, _ now: Int64) -> EventClient.Connection {
-        guard let place = client.reader.subscriptions.firstIndex(where: { $0.log == value.log }), logs.contains(value.log) else { return .open }
+        guard let place = client.reader.subscriptions.firstIndex(where: { $0.ring == value.ring }), rings.contains(value.ring) else { return .open }
         client.reader.subscriptions[place].awaitsValue = false
         // The reader has paused the stream meanwhile. It gets a snapshot when it resumes.
         guard !client.reader.subscriptions[place].isPaused else {
@@ -78,17 +78,17 @@ extension EventFanOut {
     private func skip(_ client: inout EventClient, _ place: Int) -> Bool {
         client.reader.subscriptions[place].needsValue = client.isBlocked
         guard !client.isBlocked else { return false }
-        let log = client.reader.subscriptions[place].log
-        let end = logs[log].ring.endOrdinal
+        let ring = client.reader.subscriptions[place].ring
+        let end = rings[ring].view.endOrdinal
         let skipped = end - min(client.reader.subscriptions[place].cursor, end)
-        tally.conflations &+= max(1, skipped - enqueueNotices(&client, log, from: end - skipped, to: end)) - 1
+        tally.conflations &+= max(1, skipped - enqueueNotices(&client, ring, from: end - skipped, to: end)) - 1
         client.reader.subscriptions[place].cursor = end
         return true
     }
 
     /// Queues the events without data between two ordinals of a ring. Returns their number.
-    func enqueueNotices(_ client: inout EventClient, _ log: Int, from ordinal: UInt64, to end: UInt64) -> UInt64 {
-        let notices = logs[log].ring.notices(from: ordinal, to: end)
+    func enqueueNotices(_ client: inout EventClient, _ ring: Int, from ordinal: UInt64, to end: UInt64) -> UInt64 {
+        let notices = rings[ring].view.notices(from: ordinal, to: end)
         for notice in notices { enqueuePrivate(&client, notice) }
         return UInt64(notices.count)
     }
@@ -97,22 +97,22 @@ extension EventFanOut {
     /// gets `gap` and continues with the oldest event in the ring. For any other stream this requests a snapshot from the hub.
     func catchFallen(_ client: inout EventClient) {
         var next = 0
-        while let place = client.reader.firstFallen(from: next, logs) {
+        while let place = client.reader.firstFallen(from: next, rings) {
             next = place + 1
             let subscription = client.reader.subscriptions[place]
-            let first = logs[subscription.log].ring.firstOrdinal
-            if !subscription.needsValue, logs[subscription.log].name.mergeRule == .append {
-                let dropped = first - subscription.cursor - enqueueNotices(&client, subscription.log, from: subscription.cursor, to: first)
+            let first = rings[subscription.ring].view.firstOrdinal
+            if !subscription.needsValue, rings[subscription.ring].name.mergeRule == .append {
+                let dropped = first - subscription.cursor - enqueueNotices(&client, subscription.ring, from: subscription.cursor, to: first)
                 client.reader.subscriptions[place].cursor = first
                 // If only events without data were dropped, the reader has missed nothing.
                 guard dropped > 0 else { continue }
                 tally.gaps &+= 1
                 tally.gapEvents &+= dropped
-                enqueuePrivate(&client, EventEncoder.gap(logs[subscription.log].name, dropped: dropped, client.options.format))
+                enqueuePrivate(&client, EventEncoder.gap(rings[subscription.ring].name, dropped: dropped, client.options.format))
             } else {
                 client.reader.subscriptions[place].awaitsValue = true
                 client.reader.subscriptions[place].needsValue = false
-                callbacks.fellBehind(client.number, subscription.log)
+                callbacks.fellBehind(client.number, subscription.ring)
             }
         }
     }

@@ -1,6 +1,6 @@
-import EventLogs
 import FuturesFeed
 import MicroHTTP
+import Rings
 
 /// Sends every reader of one event stream loop its missing events.
 ///
@@ -13,7 +13,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         /// The connection has ended, or was never opened.
         let closed: @Sendable (_ number: UInt64) -> Void
         /// A reader needs the snapshot of a ring's stream.
-        let fellBehind: @Sendable (_ number: UInt64, _ log: Int) -> Void
+        let fellBehind: @Sendable (_ number: UInt64, _ ring: Int) -> Void
         /// A reader of a replay has received everything it was given.
         let hungry: @Sendable (_ number: UInt64) -> Void
         /// A reader of a replay now reads live events, or could not, because the rings start too late.
@@ -25,7 +25,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     let limits: GatewayConfiguration.Events
 
     // The properties below are used in the loop's turn only.
-    var logs = Slab<EventLog>()
+    var rings = Slab<FollowedRing>()
     /// The readers, by the slots of their streams.
     var clients = Slab<EventClient>()
     /// The readers' slots by their numbers.
@@ -33,7 +33,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     /// Open streams for which the hub has not posted `open` yet.
     private var unclaimed: Set<EventStream> = []
     /// The rings that have grown since `enqueueReaders`.
-    var grownLogs: [Int] = []
+    var grownRings: [Int] = []
     /// The slots of readers with unsent data, in the order of their turns. Those before `nextQueued` have been served.
     var queuedClients: [Int32] = []
     var nextQueued = 0
@@ -102,37 +102,37 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
 
     private func perform(_ command: FanOutInbox.Command, _ now: Int64) {
         switch command {
-        case .addLog(let index, let name, let ring):
-            assert(!logs.contains(index), "The hub added log \(index) twice.")
-            logs.insert(EventLog(name: name, ring: ring), at: index)
+        case .addRing(let index, let name, let ring):
+            assert(!rings.contains(index), "The hub added log \(index) twice.")
+            rings.insert(FollowedRing(name: name, view: ring), at: index)
         case .removeLog(let index):
-            guard logs.contains(index) else { return assertionFailure("The hub removed log \(index), which it never added.") }
-            assert(logs[index].readers.isEmpty, "The hub removed log \(index), which readers still read.")
-            for group in logs[index].groups { dissolve(group) }
-            logs.remove(index)
-            grownLogs.removeAll { $0 == index }
+            guard rings.contains(index) else { return assertionFailure("The hub removed log \(index), which it never added.") }
+            assert(rings[index].readers.isEmpty, "The hub removed log \(index), which readers still read.")
+            for group in rings[index].groups { dissolve(group) }
+            rings.remove(index)
+            grownRings.removeAll { $0 == index }
         case .grow(let index, let extent, let receivedAt):
-            guard logs.contains(index) else { return assertionFailure("Log \(index) grew, which the hub never added.") }
-            logs[index].ring.extent = extent
+            guard rings.contains(index) else { return assertionFailure("Log \(index) grew, which the hub never added.") }
+            rings[index].view.extent = extent
             noteGrowth(index, receivedAt)
         case .renew(let index, let ring, let receivedAt):
-            guard logs.contains(index) else { return assertionFailure("Log \(index) grew, which the hub never added.") }
-            logs[index].ring = ring
+            guard rings.contains(index) else { return assertionFailure("Log \(index) grew, which the hub never added.") }
+            rings[index].view = ring
             noteGrowth(index, receivedAt)
         case .rest:
             assert(slots.isEmpty, "The hub suspended a thread that has readers.")
-            logs = Slab()
-            grownLogs = []
+            rings = Slab()
+            grownRings = []
         case .open(let number, let stream, let opening):
             open(number, stream, opening, now)
         case .subscribe(let number, let values, let head, let done):
             if let slot = slot(of: number) { settle(slot, subscribe(&clients[slot], values, head, now)) }
             done()
-        case .unsubscribe(let number, let logs, let done):
-            if let slot = slot(of: number) { unsubscribe(&clients[slot], logs) }
+        case .unsubscribe(let number, let rings, let done):
+            if let slot = slot(of: number) { unsubscribe(&clients[slot], rings) }
             done()
-        case .pause(let number, let logs, let done):
-            if let slot = slot(of: number) { pause(&clients[slot], logs) }
+        case .pause(let number, let rings, let done):
+            if let slot = slot(of: number) { pause(&clients[slot], rings) }
             done()
         case .resume(let number, let values, let head, let done):
             if let slot = slot(of: number) { settle(slot, resume(&clients[slot], values, head, now)) }
@@ -171,7 +171,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     private func begin(_ client: inout EventClient, _ opening: Opening, _ now: Int64) -> EventClient.Connection {
         // An exact capacity, because most readers never add another stream.
         client.reader.subscriptions.reserveCapacity(opening.values.count)
-        for value in opening.values { join(&client, value.log) }
+        for value in opening.values { join(&client, value.ring) }
         let replayed = goOn(&client, opening)
         tally.resumes[opening.resumption(replayed: replayed), default: 0] &+= 1
         if client.options.isCompressed { client.privateBytes.append(EventClient.PrivateBytes(bytes: GzipChecksum.header)) }
@@ -187,23 +187,23 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     /// number of those events; nil if the reader needs snapshots instead.
     private func goOn(_ client: inout EventClient, _ opening: Opening) -> Int? {
         guard case .after(let sequence, let streams) = opening.resume, streams == client.reader.streams, sequence <= opening.head.sequence,
-            reach(opening.values.map(\.log), back: sequence)
+            reach(opening.values.map(\.ring), back: sequence)
         else { return nil }
         return move(&client, behind: sequence)
     }
 
     /// Whether these rings hold every event after the given one.
-    func reach(_ wanted: [Int], back sequence: UInt64) -> Bool { wanted.allSatisfy { logs.contains($0) && logs[$0].ring.floor <= sequence } }
+    func reach(_ wanted: [Int], back sequence: UInt64) -> Bool { wanted.allSatisfy { rings.contains($0) && rings[$0].view.floor <= sequence } }
 
     /// Moves the reader's cursors after an event. Returns the number of events that follow.
     func move(_ client: inout EventClient, behind sequence: UInt64) -> Int {
         var replayed = 0
         for place in client.reader.subscriptions.indices {
-            let log = client.reader.subscriptions[place].log
-            guard logs.contains(log) else { continue }
-            let cursor = logs[log].ring.ordinal(after: sequence)
+            let ring = client.reader.subscriptions[place].ring
+            guard rings.contains(ring) else { continue }
+            let cursor = rings[ring].view.ordinal(after: sequence)
             client.reader.subscriptions[place].cursor = cursor
-            replayed += Int(logs[log].ring.endOrdinal - cursor)
+            replayed += Int(rings[ring].view.endOrdinal - cursor)
         }
         client.reader.lastSequence = sequence
         return replayed
@@ -211,63 +211,63 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
 
     private func subscribe(_ client: inout EventClient, _ values: [CachedValue], _ head: EventID, _ now: Int64) -> EventClient.Connection {
         guard sendBefore(&client, now) == .open else { return .ended }
-        for value in values { join(&client, value.log) }
+        for value in values { join(&client, value.ring) }
         return sendSnapshots(values, to: &client, head, now)
     }
 
-    private func unsubscribe(_ client: inout EventClient, _ logs: [Int]) {
+    private func unsubscribe(_ client: inout EventClient, _ rings: [Int]) {
         leaveGroupOrEnd(&client)
-        for log in logs { leave(&client, log) }
+        for ring in rings { leave(&client, ring) }
     }
 
-    private func pause(_ client: inout EventClient, _ logs: [Int]) {
+    private func pause(_ client: inout EventClient, _ rings: [Int]) {
         leaveGroupOrEnd(&client)
-        change(&client, logs) { $0.isPaused = true }
+        change(&client, rings) { $0.isPaused = true }
     }
 
-    func join(_ client: inout EventClient, _ log: Int) {
-        guard logs.contains(log) else { return assertionFailure("The hub gave a reader log \(log), which it never added.") }
-        client.reader.subscriptions.append(ReaderCursors.Subscription(log: log, cursor: logs[log].ring.endOrdinal))
-        client.reader.streams.insert(logs[log].streams)
+    func join(_ client: inout EventClient, _ ring: Int) {
+        guard rings.contains(ring) else { return assertionFailure("The hub gave a reader log \(ring), which it never added.") }
+        client.reader.subscriptions.append(ReaderCursors.Subscription(ring: ring, cursor: rings[ring].view.endOrdinal))
+        client.reader.streams.insert(rings[ring].streams)
         attach(&client, client.reader.subscriptions.count - 1)
     }
 
     /// Adds the reader to a ring's list of readers, so that it is served when the ring grows.
     func attach(_ client: inout EventClient, _ place: Int) {
-        let log = client.reader.subscriptions[place].log
-        guard logs.contains(log) else { return assertionFailure("A reader has log \(log), which is gone.") }
-        client.reader.subscriptions[place].readerIndex = logs[log].readers.count
-        logs[log].readers.append(Int32(clamping: client.stream.slot))
+        let ring = client.reader.subscriptions[place].ring
+        guard rings.contains(ring) else { return assertionFailure("A reader has log \(ring), which is gone.") }
+        client.reader.subscriptions[place].readerIndex = rings[ring].readers.count
+        rings[ring].readers.append(Int32(clamping: client.stream.slot))
     }
 
     /// Removes the reader from a ring's list of readers. The last reader in the list takes its place.
     func detach(_ client: inout EventClient, _ place: Int) {
-        let (log, index) = (client.reader.subscriptions[place].log, client.reader.subscriptions[place].readerIndex)
+        let (ring, index) = (client.reader.subscriptions[place].ring, client.reader.subscriptions[place].readerIndex)
         client.reader.subscriptions[place].readerIndex = -1
-        guard index >= 0, logs.contains(log), let last = logs[log].readers.popLast(), index < logs[log].readers.count,
+        guard index >= 0, rings.contains(ring), let last = rings[ring].readers.popLast(), index < rings[ring].readers.count,
             last != client.stream.slot, clients.contains(Int(last))
         else { return }
-        logs[log].readers[index] = last
-        change(&clients[Int(last)], [log]) { $0.readerIndex = index }
+        rings[ring].readers[index] = last
+        change(&clients[Int(last)], [ring]) { $0.readerIndex = index }
     }
 
-    private func leave(_ client: inout EventClient, _ log: Int) {
-        guard let place = client.reader.subscriptions.firstIndex(where: { $0.log == log }) else { return }
+    private func leave(_ client: inout EventClient, _ ring: Int) {
+        guard let place = client.reader.subscriptions.firstIndex(where: { $0.ring == ring }) else { return }
         detach(&client, place)
         client.reader.subscriptions.remove(at: place)
-        client.reader.dueAt[log] = nil
-        if logs.contains(log) { client.reader.streams.remove(logs[log].streams) }
+        client.reader.dueAt[ring] = nil
+        if rings.contains(ring) { client.reader.streams.remove(rings[ring].streams) }
     }
 
     /// Removes the reader from its group and all its streams.
     func leaveAll(_ client: inout EventClient) {
         leaveGroup(&client)
-        for log in client.reader.subscriptions.map(\.log) { leave(&client, log) }
+        for ring in client.reader.subscriptions.map(\.ring) { leave(&client, ring) }
     }
 
     /// Changes the reader's cursors in these rings.
-    func change(_ client: inout EventClient, _ logs: [Int], _ change: (inout ReaderCursors.Subscription) -> Void) {
-        for place in client.reader.subscriptions.indices where logs.contains(client.reader.subscriptions[place].log) {
+    func change(_ client: inout EventClient, _ rings: [Int], _ change: (inout ReaderCursors.Subscription) -> Void) {
+        for place in client.reader.subscriptions.indices where rings.contains(client.reader.subscriptions[place].ring) {
             change(&client.reader.subscriptions[place])
         }
     }

@@ -1,14 +1,14 @@
-import EventLogs
 import FuturesFeed
 import GatewayAccess
 import MicroHTTP
 import NIOCore
+import Rings
 
 extension EventHub {
     /// The hub's state of an event connection. Used only on the feed's thread.
     final class Client {
         /// The principal that opened the connection controls it under this id.
-        let id: ConnectionID
+        let id: ReaderID
         var streams: [FuturesServiceStreamName]
         let options: ConnectionOptions
         var holder: Holder
@@ -21,16 +21,16 @@ extension EventHub {
         /// Whether its replay has an end, so that it never reads live events and its streams need no feed.
         var isOfThePast: Bool { options.replay?.end != nil }
         /// Nil until needed, because most readers only read.
-        private var doings: Doings?
+        private var rare: RareState?
 
         /// State needed only by readers that pause streams, or whose credential expires.
-        private final class Doings {
+        private final class RareState {
             var paused: Set<FuturesServiceStreamName> = []
             var expiry: Scheduled<Void>?
             var controlRequests = TokenBucket()
         }
 
-        init(id: ConnectionID, streams: [FuturesServiceStreamName], options: ConnectionOptions, holder: Holder, lease: Gatekeeper.Lease) {
+        init(id: ReaderID, streams: [FuturesServiceStreamName], options: ConnectionOptions, holder: Holder, lease: Gatekeeper.Lease) {
             self.id = id
             self.streams = streams
             self.options = options
@@ -38,22 +38,22 @@ extension EventHub {
             self.lease = lease
         }
 
-        private var begun: Doings {
-            if let doings { return doings }
-            let new = Doings()
-            doings = new
+        private var begun: RareState {
+            if let rare { return rare }
+            let new = RareState()
+            rare = new
             return new
         }
 
         var paused: Set<FuturesServiceStreamName> {
-            get { doings?.paused ?? [] }
+            get { rare?.paused ?? [] }
             set { if newValue != paused { begun.paused = newValue } }
         }
 
         /// The task that checks its access again.
         var expiry: Scheduled<Void>? {
-            get { doings?.expiry }
-            set { if newValue != nil || doings != nil { begun.expiry = newValue } }
+            get { rare?.expiry }
+            set { if newValue != nil || rare != nil { begun.expiry = newValue } }
         }
 
         /// Whether the limit of control requests allows another one: 20 in a burst, then 10 per second.
@@ -75,12 +75,12 @@ extension EventHub {
     }
 
     /// The id as clients see it; in a cluster it is prefixed with the node's name.
-    func text(of id: ConnectionID) -> String { (feed.peers?.name ?? "") + id.text }
+    func text(of id: ReaderID) -> String { (feed.peers?.name ?? "") + id.text }
 
     private func number(of id: String) -> UInt64? {
         let name = feed.peers?.name ?? ""
         guard id.hasPrefix(name) else { return nil }
-        guard let id = ConnectionID(id.dropFirst(name.count)), let number = state.value.numbers[id.low], state.value.clients[number]?.id == id else {
+        guard let id = ReaderID(id.dropFirst(name.count)), let number = state.value.numbers[id.low], state.value.clients[number]?.id == id else {
             return nil
         }
         return number
@@ -136,8 +136,8 @@ extension EventHub {
         }
         state.value.lastNumber &+= 1
         let number = rings.join(state.value.lastNumber)
-        var id = ConnectionID()
-        while state.value.numbers[id.low] != nil { id = ConnectionID() }
+        var id = ReaderID()
+        while state.value.numbers[id.low] != nil { id = ReaderID() }
         state.value.clients[number] = Client(id: id, streams: streams, options: options, holder: holder(caller.principal), lease: lease)
         state.value.numbers[id.low] = number
         return number
@@ -224,9 +224,9 @@ extension EventHub {
     }
 
     /// Posts the snapshot of a ring's stream for a reader that needs it.
-    func refill(_ number: UInt64, log: Int) {
+    func refill(_ number: UInt64, ring: Int) {
         guard let client = state.value.clients[number],
-            let name = client.streams.first(where: { state.value.streams[$0]?.logs.contains(log) == true })
+            let name = client.streams.first(where: { state.value.streams[$0]?.rings.contains(ring) == true })
         else { return }
         for value in values(of: [name], client.options.format).values { rings.post(.refill(number: number, value), to: number) }
     }
@@ -261,7 +261,7 @@ extension EventHub {
             let affected = client.streams.filter { wanted.contains($0) }
             setPaused(client.paused.union(affected), number)
             answer = self.answer(number, done)
-            rings.post(.pause(number: number, logs(of: affected, client), done: answer), to: number)
+            rings.post(.pause(number: number, rings(of: affected, client), done: answer), to: number)
         case .resume:
             let affected = client.streams.filter { wanted.contains($0) && client.paused.contains($0) }
             setPaused(client.paused.subtracting(affected), number)
@@ -282,7 +282,7 @@ extension EventHub {
             setPaused(client.paused.subtracting(gone), number)
             gatekeeper.remove(streams: gone.count, from: client.lease)
             answer = self.answer(number, done)
-            rings.post(.unsubscribe(number: number, logs(of: gone, client), done: answer), to: number)
+            rings.post(.unsubscribe(number: number, rings(of: gone, client), done: answer), to: number)
             release(gone)
         }
     }
@@ -294,8 +294,8 @@ extension EventHub {
     }
 
     /// The indices of the rings from which the client reads these streams.
-    private func logs(of names: [FuturesServiceStreamName], _ client: Client) -> [Int] {
-        names.compactMap { state.value.streams[$0]?.logs[client.options.format.rawValue] }
+    private func rings(of names: [FuturesServiceStreamName], _ client: Client) -> [Int] {
+        names.compactMap { state.value.streams[$0]?.rings[client.options.format.rawValue] }
     }
 
     /// Whether the connection's limit of control requests allows another one.

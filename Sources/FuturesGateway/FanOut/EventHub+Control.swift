@@ -1,6 +1,6 @@
-import EventLogs
 import FuturesFeed
 import MicroHTTP
+import Rings
 
 /// A request about an event connection.
 struct ConnectionRequest: Sendable, Equatable {

@@ -1,8 +1,8 @@
-import EventLogs
 import FuturesFeed
 import GatewayAccess
 import MicroHTTP
 import NIOCore
+import Rings
 import Tape
 
 extension EventHub {
@@ -44,8 +44,10 @@ extension EventHub {
 
     /// Whether the rings hold every event of these streams after the given one.
     func reach(_ names: [FuturesServiceStreamName], _ format: EventFormat, backTo id: EventID) -> Bool {
-        let logs = names.compactMap { state.value.streams[$0]?.logs[format.rawValue] ?? state.value.streams[$0]?.logs[EventFormat.events.rawValue] }
-        return feed.canResume(behind: id) && logs.count == names.count && rings.reach(logs, back: id.sequence)
+        let rings = names.compactMap {
+            state.value.streams[$0]?.rings[format.rawValue] ?? state.value.streams[$0]?.rings[EventFormat.events.rawValue]
+        }
+        return feed.canResume(behind: id) && rings.count == names.count && rings.reach(rings, back: id.sequence)
     }
 
     /// The sequence after which all recorded streams' events that follow `last` are found; nil if unknown.

@@ -1,7 +1,7 @@
-import EventLogs
 import FuturesFeed
 import MicroHTTP
 import NIOCore
+import Rings
 
 /// Snapshots as bytes: response bodies, prepared responses, and the first events of connections.
 extension EventHub {
@@ -82,11 +82,11 @@ extension EventHub {
     /// The streams' snapshots as events without their ends, and the core's newest id. All are read at the same moment, so the snapshots include every
     /// event up to that id.
     func values(of names: [FuturesServiceStreamName], _ format: EventFormat) -> (values: [CachedValue], head: EventID) {
-        let logs = names.map { log(of: $0, format) }
+        let rings = names.map { ring(of: $0, format) }
         let read = feed.values(of: names)
         var values: [CachedValue] = []
         for (index, name) in names.enumerated() {
-            values.append(CachedValue(log: logs[index], body: read.values[index].map { eventBody(name, $0.content, $0.status, read.now, format) }))
+            values.append(CachedValue(ring: rings[index], body: read.values[index].map { eventBody(name, $0.content, $0.status, read.now, format) }))
         }
         return (values, read.head)
     }

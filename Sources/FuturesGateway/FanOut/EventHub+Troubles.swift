@@ -1,6 +1,6 @@
-import EventLogs
 import FuturesFeed
 import NIOCore
+import Rings
 
 /// Why a stream has no content, or no connection.
 extension EventHub {

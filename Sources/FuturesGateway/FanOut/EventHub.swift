@@ -1,9 +1,9 @@
-import EventLogs
 import FuturesFeed
 import GatewayAccess
 import MicroHTTP
 import NIOCore
 import Replication
+import Rings
 
 /// Connects the feed with the readers: encodes every event once per format, counts the readers of each stream, keeps snapshots, and handles requests
 /// that wait.
@@ -14,7 +14,7 @@ final class EventHub: FeedListener {
     /// A stream that has readers, or recently had.
     final class Stream {
         /// The indices of the stream's rings in the fan-out, by format; nil for a format without readers so far.
-        var logs: [Int?] = EventFormat.allCases.map { _ in nil }
+        var rings: [Int?] = EventFormat.allCases.map { _ in nil }
         /// The name list shared by readers of this stream alone.
         private var aloneNames: [FuturesServiceStreamName]?
         /// How many readers it has: event connections including paused ones, waiting requests, and one if it is pinned.
@@ -181,11 +181,11 @@ final class EventHub: FeedListener {
         if event.receivedAt != nil, case .content(let time, _, _) = event.detail { eventTime = time }
         let carriesData = words.id != nil
         for format in EventFormat.allCases {
-            guard let log = stream.logs[format.rawValue] else { continue }
+            guard let ring = stream.rings[format.rawValue] else { continue }
             var (body, id) = format.parts(words, of: event.stream.description)
             if !carriesData { body += format.end(nil) }
             rings.append(
-                log, body: body, id: id, carriesData: carriesData, sequence: event.id.sequence, eventTime: eventTime, receivedAt: receivedAt)
+                ring, body: body, id: id, carriesData: carriesData, sequence: event.id.sequence, eventTime: eventTime, receivedAt: receivedAt)
         }
         return stream
     }
@@ -202,7 +202,7 @@ final class EventHub: FeedListener {
         forgetAnswers(name)
         noteChange(of: name)
         for (number, client) in state.value.clients where client.isOpen && client.streams.contains(name) {
-            if let log = state.value.streams[name]?.logs[client.options.format.rawValue] { refill(number, log: log) }
+            if let ring = state.value.streams[name]?.rings[client.options.format.rawValue] { refill(number, ring: ring) }
         }
     }
 
@@ -210,20 +210,20 @@ final class EventHub: FeedListener {
     /// events of the stream's `events` ring.
     ///
     /// - Parameter floor: The sequence of the newest event before the ring; nil for the feed's newest.
-    func log(of name: FuturesServiceStreamName, _ format: EventFormat, floor: UInt64? = nil) -> Int {
+    func ring(of name: FuturesServiceStreamName, _ format: EventFormat, floor: UInt64? = nil) -> Int {
         let stream = stream(name, floor: floor)
-        if let log = stream.logs[format.rawValue] { return log }
-        let log = rings.add(name, format, floor: floor ?? feed.head.sequence, like: stream.logs[EventFormat.events.rawValue])
-        stream.logs[format.rawValue] = log
-        return log
+        if let ring = stream.rings[format.rawValue] { return ring }
+        let ring = rings.add(name, format, floor: floor ?? feed.head.sequence, like: stream.rings[EventFormat.events.rawValue])
+        stream.rings[format.rawValue] = ring
+        return ring
     }
 
     /// The stream, with at least an `events` ring.
     func stream(_ name: FuturesServiceStreamName, floor: @autoclosure () -> UInt64? = nil) -> Stream {
         let known = state.value.streams[name]
-        if let known, known.logs[EventFormat.events.rawValue] != nil { return known }
+        if let known, known.rings[EventFormat.events.rawValue] != nil { return known }
         let stream = known ?? Stream()
-        stream.logs[EventFormat.events.rawValue] = rings.add(name, .events, floor: floor() ?? feed.head.sequence, like: nil)
+        stream.rings[EventFormat.events.rawValue] = rings.add(name, .events, floor: floor() ?? feed.head.sequence, like: nil)
         state.value.streams[name] = stream
         tables.outdate()
         return stream
@@ -248,7 +248,7 @@ final class EventHub: FeedListener {
             state.value.begun[beginner] = left > 0 ? left : nil
         }
         tables.outdate()
-        for log in stream.logs.compactMap(\.self) { rings.remove(log) }
+        for ring in stream.rings.compactMap(\.self) { rings.remove(ring) }
     }
 
     /// Checks whether this address may start these streams. Streams that are already started need no room.

@@ -1,16 +1,16 @@
-import EventLogs
 import FuturesFeed
 import NIOConcurrencyHelpers
+import Rings
 import Synchronization
 
 /// The rings of all streams. Each event is stored once, however many threads send it. This type informs the fan-out threads of changes.
 ///
 /// The feed's thread writes the rings. A thread without readers gets no commands. With its first reader, it gets a view of every ring.
 final class EventRings: @unchecked Sendable {
-    private struct Ring: ~Copyable {
+    private struct KeptRing: ~Copyable {
         let name: FuturesServiceStreamName
         let format: EventFormat
-        var log: StreamLog
+        var ring: Ring
     }
 
     /// The contents of the rings, for the metrics.
@@ -31,7 +31,7 @@ final class EventRings: @unchecked Sendable {
     private let budget: Synchronization.Atomic<Int>
 
     // Only the feed's thread uses the following properties.
-    private var rings = Slab<Ring>()
+    private var rings = Slab<KeptRing>()
     private var freeIndices: [Int] = []
     /// Open and opening connections by thread.
     private var readers: [Int]
@@ -74,7 +74,7 @@ final class EventRings: @unchecked Sendable {
         if !isTold[thread] {
             isTold[thread] = true
             for index in rings.indices where rings.contains(index) {
-                inboxes[thread].post(.addLog(index, rings[index].name, rings[index].log.view), change: lastChange)
+                inboxes[thread].post(.addRing(index, rings[index].name, rings[index].ring.view), change: lastChange)
             }
         }
         return count &* UInt64(inboxes.count) &+ UInt64(thread)
@@ -114,10 +114,10 @@ final class EventRings: @unchecked Sendable {
         }
     }
 
-    private var progress: StreamLog.Readers {
+    private var progress: Ring.Readers {
         var seen = UInt64.max
         for thread in inboxes.indices where isTold[thread] { seen = min(seen, inboxes[thread].seenChange) }
-        return StreamLog.Readers(next: lastChange &+ 1, seen: seen)
+        return Ring.Readers(next: lastChange &+ 1, seen: seen)
     }
 
     // Rings.
@@ -128,10 +128,10 @@ final class EventRings: @unchecked Sendable {
     ///   - floor: The sequence of the newest event before the ring.
     ///   - like: The stream's `events` ring, from which a ring of another format copies the newest events.
     func add(_ name: FuturesServiceStreamName, _ format: EventFormat, floor: UInt64, like: Int?) -> Int {
-        let log = if let like { copy(of: like, format) } else { make(floor: floor, of: StreamSet(name), format) }
+        let ring = if let like { copy(of: like, format) } else { make(floor: floor, of: StreamSet(name), format) }
         let index = freeIndices.popLast() ?? rings.indices.upperBound
-        tell(.addLog(index, name, log.view))
-        rings.insert(Ring(name: name, format: format, log: log), at: index)
+        tell(.addRing(index, name, ring.view))
+        rings.insert(KeptRing(name: name, format: format, ring: ring), at: index)
         return index
     }
 
@@ -145,46 +145,46 @@ final class EventRings: @unchecked Sendable {
     func append(
         _ index: Int, body: ArraySlice<UInt8>, id: ArraySlice<UInt8>, carriesData: Bool, sequence: UInt64, eventTime: Int64?, receivedAt: Int64
     ) {
-        let isPlain = rings[index].log.append(
+        let isPlain = rings[index].ring.append(
             sequence: sequence, body: body, id: id, carriesData: carriesData, eventTime: eventTime, now: receivedAt, progress)
         let dataAt = carriesData ? receivedAt : .max
-        tell(isPlain ? .grow(index, rings[index].log.view.extent, dataAt) : .renew(index, rings[index].log.view, dataAt), receivedAt: receivedAt)
+        tell(isPlain ? .grow(index, rings[index].ring.view.extent, dataAt) : .renew(index, rings[index].ring.view, dataAt), receivedAt: receivedAt)
         balance(receivedAt)
     }
 
     /// Whether the rings hold every event after the given one.
     func reach(_ wanted: [Int], back sequence: UInt64) -> Bool {
-        wanted.allSatisfy { rings.contains($0) && rings[$0].log.view.floor <= sequence }
+        wanted.allSatisfy { rings.contains($0) && rings[$0].ring.view.floor <= sequence }
     }
 
     /// An empty ring with the configured limits.
     ///
     /// - Parameter streams: The streams that ids in the ring cover.
-    private func make(floor: UInt64, of streams: StreamSet, _ format: EventFormat) -> StreamLog {
-        var log = StreamLog(
+    private func make(floor: UInt64, of streams: StreamSet, _ format: EventFormat) -> Ring {
+        var ring = Ring(
             floor: floor, maximumBytes: UInt64(limits.ringBytes), maximumEvents: UInt64(limits.ringEvents), maximumAge: limits.ringAge.nanoseconds,
             ownEnd: format.idEnd(of: streams))
-        log.limit(to: quota)
-        return log
+        ring.limit(to: quota)
+        return ring
     }
 
     /// A ring for another format, with the newest events of a stream's `events` ring. Even its first reader can therefore resume from a snapshot's
     /// id.
-    private func copy(of like: Int, _ format: EventFormat) -> StreamLog {
-        let (name, events) = (rings[like].name, rings[like].log.view)
+    private func copy(of like: Int, _ format: EventFormat) -> Ring {
+        let (name, events) = (rings[like].name, rings[like].ring.view)
         var first = events.endOrdinal
         while first > events.firstOrdinal, events.bytes(from: first - 1) <= Self.mostCopied { first -= 1 }
         let isWhole = first == events.firstOrdinal
-        var log = make(floor: isWhole ? events.floor : events[first - 1].sequence, of: StreamSet(name), format)
+        var ring = make(floor: isWhole ? events.floor : events[first - 1].sequence, of: StreamSet(name), format)
         for ordinal in first..<events.endOrdinal {
             let entry = events[ordinal]
             let body = format.body(of: name.description, like: events.copy(from: entry.start, to: entry.bodyEnd))
             let id = events.copy(from: entry.bodyEnd, to: events.idEnd(of: entry))
-            log.append(
+            ring.append(
                 sequence: entry.sequence, body: (entry.carriesData ? body : body + format.end(nil))[...], id: format.idStart(like: id)[...],
                 carriesData: entry.carriesData, eventTime: entry.eventTime, now: entry.appendedAt)
         }
-        return log
+        return ring
     }
 
     /// The maximum number of bytes to copy. The feed waits meanwhile.
@@ -197,7 +197,7 @@ final class EventRings: @unchecked Sendable {
 
     private var memory: UInt64 {
         var memory = inboxes.reduce(0) { $0 &+ $1.blockMemory }
-        for index in rings.indices where rings.contains(index) { memory &+= rings[index].log.view.memorySize }
+        for index in rings.indices where rings.contains(index) { memory &+= rings[index].ring.view.memorySize }
         return memory
     }
 
@@ -208,11 +208,11 @@ final class EventRings: @unchecked Sendable {
         (balancedAt, balancedBudget) = (now &+ 250_000_000, budget)
         guard quota.bytes < quota.maximum || memory > UInt64(clamping: budget - budget / 8) else { return }
         var sizes: [RingQuota.Size] = []
-        for index in rings.indices where rings.contains(index) { sizes.append(rings[index].log.size) }
+        for index in rings.indices where rings.contains(index) { sizes.append(rings[index].ring.size) }
         let before = quota.bytes
         quota.settle(sizes, within: budget - Int(clamping: inboxes.reduce(0) { $0 &+ $1.blockMemory }))
         for index in rings.indices where rings.contains(index) {
-            if !rings[index].log.limit(to: quota) { tell(.renew(index, rings[index].log.view, .max)) }
+            if !rings[index].ring.limit(to: quota) { tell(.renew(index, rings[index].ring.view, .max)) }
         }
         if quota.bytes != before { for inbox in inboxes { inbox.post(.limit(quota)) } }
     }
@@ -221,8 +221,8 @@ final class EventRings: @unchecked Sendable {
         var reading = Reading(memory: memory, budget: budget.load(ordering: .relaxed), readers: readers)
         for index in rings.indices where rings.contains(index) {
             reading.rings += 1
-            reading.events &+= rings[index].log.view.endOrdinal - rings[index].log.view.firstOrdinal
-            reading.bytes &+= rings[index].log.view.held
+            reading.events &+= rings[index].ring.view.endOrdinal - rings[index].ring.view.firstOrdinal
+            reading.bytes &+= rings[index].ring.view.held
         }
         return reading
     }

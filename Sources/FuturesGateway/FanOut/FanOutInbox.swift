@@ -1,7 +1,7 @@
-import EventLogs
 import FuturesFeed
 import MicroHTTP
 import NIOConcurrencyHelpers
+import Rings
 import Synchronization
 
 /// The commands for one fan-out thread, in the order in which the hub posts them. This order joins a new reader's snapshots and the following events
@@ -9,7 +9,7 @@ import Synchronization
 final class FanOutInbox: Sendable {
     enum Command: Sendable {
         /// Adds a ring at an index.
-        case addLog(Int, FuturesServiceStreamName, RingView)
+        case addRing(Int, FuturesServiceStreamName, RingView)
         case removeLog(Int)
         /// A ring has one more event. The last value is when its data was received, monotonic nanoseconds; `Int64.max` for an event without data.
         case grow(Int, RingView.Extent, Int64)

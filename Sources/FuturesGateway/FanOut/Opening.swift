@@ -1,5 +1,5 @@
-import EventLogs
 import FuturesFeed
+import Rings
 import Tape
 
 /// The data with which a reader's connection starts.
@@ -41,7 +41,7 @@ enum Resume: Sendable, Equatable {
 
 /// A stream's snapshot for one reader.
 struct CachedValue: Sendable {
-    let log: Int
+    let ring: Int
     /// The event without its end; nil if the stream has no content yet.
     let body: [UInt8]?
 }

@@ -1,7 +1,7 @@
-import EventLogs
 import FuturesFeed
 import GatewayAccess
 import NIOCore
+import Rings
 import Synchronization
 
 /// The status of every stream at one moment. The feed's thread reads it; the request threads write it as JSON.

@@ -1,8 +1,8 @@
-import EventLogs
 import FuturesFeed
 import GatewayAccess
 import MicroHTTP
 import NIOCore
+import Rings
 import Tape
 
 /// `/events`: event connections, and their control.

@@ -1,6 +1,6 @@
-import EventLogs
 import FuturesFeed
 import MicroHTTP
+import Rings
 
 /// The gateway's problem details (RFC 9457): what is wrong and what to do.
 enum Problems {

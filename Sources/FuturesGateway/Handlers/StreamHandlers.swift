@@ -1,8 +1,8 @@
-import EventLogs
 import FuturesFeed
 import GatewayAccess
 import Glibc
 import MicroHTTP
+import Rings
 
 /// `/streams`: the catalog, snapshots, refetch and status.
 struct StreamHandlers: Sendable {

@@ -1,16 +1,16 @@
-import EventLogs
 import FuturesFeed
 import GatewayAccess
 import MicroHTTP
 import NIOCore
 import Replication
+import Rings
 import Tape
 
 /// `/tape`, and snapshots of the past from the tape.
 struct TapeHandlers: Sendable {
     let hub: EventHub
     let tape: Tape?
-    let desk: TapeDesk?
+    let desk: TapeWorker?
     let configuration: TapeConfiguration?
 
     /// How long a request and a resuming reader wait for the tape. After that, the reader starts with new snapshots.
@@ -95,7 +95,7 @@ struct TapeHandlers: Sendable {
         _ caller: Access.Caller, _ done: @escaping @Sendable (Result<Replays.Play, Refused>) -> Void
     ) {
         if let refusal = names.lazy.compactMap(refusal).first { return done(.failure(refusal)) }
-        let (dialect, work, queue) = (hub.feed.dialect, DeskWork<TapeReplay>(), TapeDesk.Queue.caller(caller.holder))
+        let (dialect, work, queue) = (hub.feed.dialect, DeskWork<TapeReplay>(), TapeWorker.Queue.caller(caller.holder))
         perform(responder, options.isResume ? .resuming : queue, within: options.isResume ? Self.patience.resume : Self.patience.request) {
             (reader, isLate) throws(TapeError) in
             if work.value == nil {
@@ -161,12 +161,12 @@ struct TapeHandlers: Sendable {
     /// Calls `body` on the tape's reading thread until it returns a result, and passes that to `done`. `done` is called once, but not if the client
     /// disconnects first.
     private func perform<Value: Sendable>(
-        _ responder: HTTPResponder, _ queue: TapeDesk.Queue, within patience: TimeAmount,
+        _ responder: HTTPResponder, _ queue: TapeWorker.Queue, within patience: TimeAmount,
         _ body: @escaping @Sendable (TapeReader, _ isLate: () -> Bool) throws(TapeError) -> Result<Value, Refused>?,
         done: @escaping @Sendable (Result<Value, Refused>) -> Void
     ) {
         guard let desk else { return done(.failure(Refused(Self.noTape))) }
-        let errand = TapeErrand()
+        let errand = TapeJob()
         let lease = desk.perform(for: queue) { isLate in
             let result: Result<Value, Refused>?
             do throws(TapeError) {

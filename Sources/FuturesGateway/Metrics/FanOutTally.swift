@@ -1,5 +1,5 @@
 import DequeModule
-import EventLogs
+import Rings
 
 /// The counts of one fan-out thread: plain numbers, with a few additions per sending call.
 struct FanOutTally: Sendable {

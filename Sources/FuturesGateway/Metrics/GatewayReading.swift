@@ -1,7 +1,7 @@
-import EventLogs
 import FuturesFeed
 import GatewayAccess
 import MicroHTTP
+import Rings
 import Tape
 
 /// The content of `/metrics`, read at one moment.
@@ -228,7 +228,7 @@ struct GatewayReading: Sendable {
         text.sample(["reason": "full"], log.full)
         text.sample(["reason": "repeated"], log.repeated)
         text.metric("futures_gateway_build_info", .gauge, "Always 1; the labels identify the build.")
-        text.sample(["commit": Gateway.commit, "version": Gateway.version], 1)
+        text.sample(["commit": GatewayService.commit, "version": GatewayService.version], 1)
         text.metric("process_cpu_seconds_total", .counter, "Processor time used, user and system.", process.processorSeconds)
         text.metric("process_resident_memory_bytes", .gauge, "Memory in use.", process.residentBytes)
         text.metric(

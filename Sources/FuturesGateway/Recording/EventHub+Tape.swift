@@ -1,7 +1,7 @@
-import EventLogs
 import FuturesFeed
 import NIOCore
 import Replication
+import Rings
 import Tape
 
 extension EventHub {
@@ -10,7 +10,7 @@ extension EventHub {
         run { hub in
             // The current configuration may have other streams.
             let known = Set(past.names.filter { hub.feed.dialect.traits(of: $0) != nil })
-            for name in known { _ = hub.log(of: name, .events, floor: past.floor) }
+            for name in known { _ = hub.ring(of: name, .events, floor: past.floor) }
             for event in past.events where known.contains(event.stream) { hub.append(event) }
         }
     }
@@ -23,7 +23,7 @@ extension EventHub {
     /// Starts recording and enables replays. Call it once, before any event is read.
     ///
     /// - Parameter position: Where the tape ended before; nil if it is new.
-    func record(on tape: Tape, _ configuration: TapeConfiguration, after position: TapePosition?, _ desk: TapeDesk) {
+    func record(on tape: Tape, _ configuration: TapeConfiguration, after position: TapePosition?, _ desk: TapeWorker) {
         let last = position.map { EventID(epoch: $0.epoch, sequence: $0.next &- 1) }
         run { hub in
             hub.state.value.tape = TapeFeeder(tape, configuration.streams, after: last)

@@ -1,7 +1,7 @@
-import EventLogs
 import FuturesFeed
 import NIOConcurrencyHelpers
 import NIOCore
+import Rings
 import Tape
 
 /// The replay that a request asks for: its start, its end and its speed.
@@ -27,14 +27,14 @@ final class Replays: Sendable {
         fileprivate var paidUp = Instant(nanoseconds: 0)
         let options: ReplayOptions
         /// The desk's queue for its pieces.
-        fileprivate let queue: TapeDesk.Queue
+        fileprivate let queue: TapeWorker.Queue
         fileprivate var replay: TapeReplay
         /// The first moment of the past and when it was due; nil before the first piece.
         fileprivate var began: (now: Instant, past: Int64)?
         /// The event after which it could not switch to live events, and how often.
         fileprivate var refused: (id: EventID?, times: Int) = (nil, 0)
 
-        init(_ options: ReplayOptions, _ replay: TapeReplay, _ queue: TapeDesk.Queue) {
+        init(_ options: ReplayOptions, _ replay: TapeReplay, _ queue: TapeWorker.Queue) {
             (self.options, self.replay, self.queue) = (options, replay, queue)
         }
 
@@ -42,7 +42,7 @@ final class Replays: Sendable {
         var ahead: [EventID] { replay.ahead }
     }
 
-    private let desk: TapeDesk
+    private let desk: TapeWorker
     private let hub: EventHub
     private let plays = NIOLockedValueBox<[UInt64: Play]>([:])
     private let budget = NIOLockedValueBox(ReplayBudget())
@@ -56,14 +56,14 @@ final class Replays: Sendable {
     /// How often a reader that has the whole tape is refused by the rings before it starts with new snapshots.
     private static let mostRefusals = 50
 
-    init(desk: TapeDesk, hub: EventHub) { (self.desk, self.hub) = (desk, hub) }
+    init(desk: TapeWorker, hub: EventHub) { (self.desk, self.hub) = (desk, hub) }
 
     /// Whether there is room for another replay. One caller may have half of the places at most.
     func hasRoom(for play: Play) -> Bool {
         let (isResume, queue) = (play.options.isResume, play.queue)
         return plays.withLockedValue { plays in
             let (all, most) = (plays.values.filter { $0.options.isResume == isResume }, isResume ? Self.mostResumes : Self.most)
-            return all.count < most && all.count { $0.queue == queue } < most / TapeDesk.share
+            return all.count < most && all.count { $0.queue == queue } < most / TapeWorker.share
         }
     }
 
@@ -78,7 +78,7 @@ final class Replays: Sendable {
     /// Handles a reader that has accepted everything. Call it from any thread.
     func feed(_ number: UInt64) {
         guard let play = plays.withLockedValue({ $0[number] }) else { return }
-        let queue = play.options.isResume ? TapeDesk.Queue.resuming : play.queue
+        let queue = play.options.isResume ? TapeWorker.Queue.resuming : play.queue
         let lease = desk.perform(for: queue) { isLate in
             self.step(play, isLate)
             return true

@@ -1,7 +1,7 @@
-import EventLogs
 import FuturesFeed
 import MicroHTTP
 import Replication
+import Rings
 import Tape
 
 /// Lines of a stream's past for one response. The work per response is bounded: if there is more, the response links to it.

@@ -1,8 +1,8 @@
-import EventLogs
 import FuturesFeed
 import GatewayAccess
 import MicroHTTP
 import NIOCore
+import Rings
 
 /// One request for one of the venue's paths, until it is answered. Used on the feed's thread.
 final class PendingAnswer {

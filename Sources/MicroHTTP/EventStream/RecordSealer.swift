@@ -8,7 +8,7 @@ import Glibc
 /// Sendable: only the loop's thread uses it, after the thread that handed the stream over has released it.
 final class RecordSealer: @unchecked Sendable {
     /// The buffers that one thread needs to create records.
-    final class Desk {
+    final class SealingBuffers {
         fileprivate static let records = 4
         /// One record's bytes before encryption, with room for the byte that TLS 1.3 adds.
         fileprivate let bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: 16384 + 1)
@@ -49,7 +49,7 @@ final class RecordSealer: @unchecked Sendable {
     /// rest.
     ///
     /// - Returns: The number of accepted bytes, or nil if the connection is broken, or the key has encrypted as much as it may.
-    func write(_ vectors: UnsafeBufferPointer<iovec>, to descriptor: Int32, _ desk: Desk) -> Int? {
+    func write(_ vectors: UnsafeBufferPointer<iovec>, to descriptor: Int32, _ desk: SealingBuffers) -> Int? {
         guard let isFlushed = flush(to: descriptor) else { return nil }
         guard isFlushed else { return 0 }
         var source = Source(vectors: vectors)
@@ -70,10 +70,10 @@ final class RecordSealer: @unchecked Sendable {
     }
 
     /// Creates at most four records. Returns their number and their size; nil if the key may encrypt no more.
-    private func seal(_ source: inout Source, _ desk: Desk) -> (count: Int, size: Int)? {
+    private func seal(_ source: inout Source, _ desk: SealingBuffers) -> (count: Int, size: Int)? {
         guard !isSpent else { return nil }
         var (count, size) = (0, 0)
-        while count < Desk.records, case let clear = source.copy(to: desk.bytes, atMost: half.record_limit), clear > 0 {
+        while count < SealingBuffers.records, case let clear = source.copy(to: desk.bytes, atMost: half.record_limit), clear > 0 {
             let sealed = cmhd_seal(&half, UInt8(cmhd_application_data), desk.bytes, clear, desk.sealed + size)
             guard sealed > 0 else {
                 isSpent = true

@@ -21,20 +21,20 @@ package struct JetStream {
         self.timeout = timeout
     }
 
-    private func create(_ stream: StreamConfiguration, _ answer: @escaping Answer<StreamState>) {
+    private func create(_ stream: StreamConfiguration, _ answer: @escaping Answer<JetStreamState>) {
         ask("STREAM.CREATE.\(stream.name)", stream) { (result: Result<StreamAnswer, NATSError>) in answer(result.map(\.state)) }
     }
 
     /// Creates a stream if there is none with this name. A server that has the stream may refuse to create it again, because it counts the space
     /// twice.
-    package func provide(_ stream: StreamConfiguration, _ answer: @escaping Answer<StreamState>) {
+    package func provide(_ stream: StreamConfiguration, _ answer: @escaping Answer<JetStreamState>) {
         state(of: stream.name) { result in
             guard case .failure(let error) = result, error.code == .notFound else { return answer(result) }
             create(stream, answer)
         }
     }
 
-    package func state(of stream: String, _ answer: @escaping Answer<StreamState>) {
+    package func state(of stream: String, _ answer: @escaping Answer<JetStreamState>) {
         ask("STREAM.INFO.\(stream)", [String: String]()) { (result: Result<StreamAnswer, NATSError>) in answer(result.map(\.state)) }
     }
 
@@ -138,7 +138,7 @@ package struct StreamConfiguration: Sendable, Encodable {
 }
 
 /// The state of a stream.
-package struct StreamState: Sendable, Equatable, Decodable {
+package struct JetStreamState: Sendable, Equatable, Decodable {
     package var messages: UInt64
     package var bytes: UInt64
     package var first: UInt64
@@ -147,7 +147,7 @@ package struct StreamState: Sendable, Equatable, Decodable {
     private enum CodingKeys: String, CodingKey { case messages, bytes, first = "first_seq", last = "last_seq" }
 }
 
-private struct StreamAnswer: Decodable { let state: StreamState }
+private struct StreamAnswer: Decodable { let state: JetStreamState }
 
 private struct MessageAnswer: Decodable {
     struct Message: Decodable {
@@ -185,17 +185,17 @@ private struct ConsumerConfiguration: Encodable {
 /// An answer of JetStream. An answer that refuses an append also has a stream and a sequence.
 private enum Outcome<Value: Decodable>: Decodable {
     case value(Value)
-    case failure(Refusal)
+    case failure(ServerRefusal)
 
     private enum CodingKeys: String, CodingKey { case error }
 
     init(from decoder: any Decoder) throws {
-        let refusal = try decoder.container(keyedBy: CodingKeys.self).decodeIfPresent(Refusal.self, forKey: .error)
+        let refusal = try decoder.container(keyedBy: CodingKeys.self).decodeIfPresent(ServerRefusal.self, forKey: .error)
         self = try refusal.map { .failure($0) } ?? .value(Value(from: decoder))
     }
 }
 
-private struct Refusal: Decodable {
+private struct ServerRefusal: Decodable {
     let code: Int
     let err_code: Int?
     let description: String?
@@ -203,7 +203,7 @@ private struct Refusal: Decodable {
 
 extension NATSError {
     /// Converts the codes of nats-server's `errors.json`.
-    fileprivate init(_ reason: Refusal) {
+    fileprivate init(_ reason: ServerRefusal) {
         let words = reason.description ?? "no reason given"
         switch reason.err_code ?? reason.code {
         case 10071, 10164: self.init(.wrongSequence, "The log has a different end (\(words)): read it before the next append.")

@@ -192,7 +192,7 @@ struct OrderedAnswers {
 }
 
 extension LogExtent {
-    fileprivate init(_ state: StreamState) { self.init(first: state.first, last: state.last) }
+    fileprivate init(_ state: JetStreamState) { self.init(first: state.first, last: state.last) }
 }
 
 extension LogError {

@@ -12,7 +12,7 @@ struct OrderedConsumer: Sendable {
         case connected
         case disconnected
         case created(attempt: UInt64, Result<Void, NATSError>)
-        case inspected(attempt: UInt64, Result<StreamState, NATSError>)
+        case inspected(attempt: UInt64, Result<JetStreamState, NATSError>)
         case received(attempt: UInt64, NATSMessage)
         case deadline
     }
@@ -26,10 +26,10 @@ struct OrderedConsumer: Sendable {
         /// Publish an empty message to this subject, so that the server continues to send.
         case acknowledge(String)
         case deliver(sequence: UInt64, ByteBuffer)
-        case reading(StreamState)
+        case reading(JetStreamState)
         case stalled(NATSError)
-        case trimmed(StreamState)
-        case regressed(StreamState)
+        case trimmed(JetStreamState)
+        case regressed(JetStreamState)
     }
 
     private enum Phase: Sendable {
@@ -140,7 +140,7 @@ struct OrderedConsumer: Sendable {
         retry(NATSError(.jetStream, "The log is read again, because \(why)."), now, &effects)
     }
 
-    private mutating func judge(_ state: StreamState, _ now: NIODeadline, _ effects: inout [Effect]) {
+    private mutating func judge(_ state: JetStreamState, _ now: NIODeadline, _ effects: inout [Effect]) {
         let isRegressed = state.last < next &- 1
         if isRegressed || state.first > next {
             leave(&effects)

@@ -1,7 +1,7 @@
-package import EventLogs
 import FeedCore
 import FeedDialects
 import Replication
+package import Rings
 
 /// Events that were not recorded: from when to when, how many, and why. The tape has one line of JSON for each (`gaps.ndjson`).
 package struct TapeGap: Sendable, Equatable {

@@ -1,6 +1,6 @@
-package import EventLogs
 import FeedCore
 import Glibc
+package import Rings
 
 /// A part of a segment that cannot be read.
 package struct TapeDamage: Error, Sendable, Equatable {

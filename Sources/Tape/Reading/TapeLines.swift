@@ -1,7 +1,7 @@
-import EventLogs
 package import FeedCore
 import FeedDialects
 import Replication
+import Rings
 
 /// Writes a tape's content as lines of JSON: each event as readers got it, preceded by `event` and `at`, and the gaps in their places.
 package struct TapeLines {

@@ -1,6 +1,6 @@
-package import EventLogs
 package import FeedCore
 import Replication
+package import Rings
 
 /// The past of some streams for one reader: their content at a moment, then exactly the events that readers got since, in order.
 ///

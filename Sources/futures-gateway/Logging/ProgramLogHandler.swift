@@ -17,7 +17,7 @@ final class LogThreshold: Sendable {
 
 /// Passes the program's messages at or above the shared level to its writer.
 struct ProgramLogHandler: LogHandler {
-    let writer: LogWriter
+    let writer: ProgramLogWriter
     let threshold: LogThreshold
     var metadata: Logger.Metadata = [:]
 

@@ -55,7 +55,7 @@ final class Terminal {
 }
 
 /// The time of day, for people.
-enum WallClock {
+enum TimeOfDay {
     static var time: String {
         var now = time_t(0)
         Glibc.time(&now)

@@ -22,7 +22,7 @@ struct WatchCommand: AsyncParsableCommand {
         var names: [String] = []
         for name in streams.flatMap({ $0.split(separator: ",") }).map(String.init) where !names.contains(name) { names.append(name) }
         guard !names.isEmpty else { throw ValidationError("Name at least one stream, such as btcusdt@markPrice.") }
-        let connection = EventConnection(url: address.hasSuffix("/") ? String(address.dropLast()) : address, key: settings.key, names: names)
+        let connection = WatchConnection(url: address.hasSuffix("/") ? String(address.dropLast()) : address, key: settings.key, names: names)
         let view = WatchView(names: names, json: json)
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         let outcome: Result<Void, any Error>
@@ -42,7 +42,7 @@ struct WatchCommand: AsyncParsableCommand {
         switch outcome {
         case .success: return
         case .failure(is Terminal.Closed): return
-        case .failure(let refusal as EventConnection.Refusal):
+        case .failure(let refusal as WatchConnection.Refusal):
             Terminal.complain(refusal.description)
             throw ExitCode(1)
         case .failure(let error): throw error

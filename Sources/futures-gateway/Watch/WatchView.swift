@@ -18,7 +18,7 @@ actor WatchView {
         board = WatchBoard(names: names)
     }
 
-    func take(_ notice: EventConnection.Notice) throws {
+    func take(_ notice: WatchConnection.Notice) throws {
         isDirty = true
         switch notice {
         case .lost(let reason, let retry):
@@ -37,7 +37,7 @@ actor WatchView {
             if json { return try terminal.print(Self.json(event)) }
             guard let data = try? GatewayEvent(event.data) else { return }
             if let line = board.take(event.name, data, now: .now) { try say(line) }
-            if !paints, data.content != nil, let stream = data.stream { try terminal.print("\(WallClock.time)  \(board.line(of: stream))") }
+            if !paints, data.content != nil, let stream = data.stream { try terminal.print("\(TimeOfDay.time)  \(board.line(of: stream))") }
         }
     }
 
@@ -48,7 +48,7 @@ actor WatchView {
 
     /// Shows a message that is not a value: above the board, among the lines, or on standard error if lines are JSON.
     private func say(_ line: String) throws {
-        let line = "\(WallClock.time)  \(line.plain)"
+        let line = "\(TimeOfDay.time)  \(line.plain)"
         if json {
             Terminal.complain(line)
         } else if paints {

@@ -1,5 +1,5 @@
-import EventLogs
 import FeedDialects
+import Rings
 import ServerSentEvents
 
 @testable import FeedCore

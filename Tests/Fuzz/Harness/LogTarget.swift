@@ -1,6 +1,6 @@
-import EventLogs
 import FeedCore
 import FeedDialects
+import Rings
 
 @testable import Replication
 @testable import Tape

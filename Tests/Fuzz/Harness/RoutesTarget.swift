@@ -41,7 +41,7 @@ enum RoutesTarget {
         configuration.http.port = 0
         configuration.tape = TapeConfiguration(
             directory: String(cString: made), streams: ["*"].compactMap { StreamPattern($0) }, keep: .seconds(60), bytes: 64 << 20)
-        let gateway = Gateway(configuration: configuration, logger: Logger(label: "fuzz") { _ in SwiftLogNoOpLogHandler() })
+        let gateway = GatewayService(configuration: configuration, logger: Logger(label: "fuzz") { _ in SwiftLogNoOpLogHandler() })
         let port = UInt16(try gateway.start())
         kept.withLock { $0 = (exchange, gateway) }
         // Something has to be on the tape, and something live.
@@ -53,7 +53,7 @@ enum RoutesTarget {
         return port
     }
 
-    private static let kept = Mutex<(DemoExchange, Gateway)?>(nil)
+    private static let kept = Mutex<(DemoExchange, GatewayService)?>(nil)
 
     static func run(_ input: UnsafeBufferPointer<UInt8>) {
         let (choice, rest) = input.choice

@@ -52,7 +52,7 @@ final class TestLog: Sendable {
         let stream = StreamConfiguration(name: "FG_t", subjects: ["fg.t.log"], replicas: replicas, maximumAge: 0, maximumBytes: maximumBytes)
         let deadline = ContinuousClock.Instant.safetyNet
         while true {
-            let made = loop.makePromise(of: StreamState.self)
+            let made = loop.makePromise(of: JetStreamState.self)
             try await loop.submit { [log] in
                 guard let client = log.value.client else { return made.fail(Unexpected("the log is stopped")) }
                 JetStream(client).provide(stream) { made.completeWith($0.mapError { $0 }) }

@@ -1,5 +1,5 @@
-import EventLogs
 import FeedCore
+import Rings
 import Testing
 
 @testable import Replication

@@ -1,6 +1,6 @@
-import EventLogs
 import FeedCore
 import Replication
+import Rings
 
 /// Everything that ingests gave out, by its id: what edges may tell.
 struct Register {

@@ -1,6 +1,6 @@
-import EventLogs
 import FeedCore
 import Replication
+import Rings
 
 /// What the venue has: for each stream a number that counts its messages. All ingests see the same.
 struct SimulatedVenue {

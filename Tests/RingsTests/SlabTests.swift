@@ -1,6 +1,6 @@
 import Testing
 
-@testable import EventLogs
+@testable import Rings
 
 /// What is put into a slab stays where it is until it is taken out.
 @Suite struct SlabTests {

@@ -2,17 +2,17 @@ import NIOConcurrencyHelpers
 import NIOCore
 
 /// A request for the tape. It ends exactly once: it is answered, its client disconnects, or its time is up.
-final class TapeErrand: Sendable {
+final class TapeJob: Sendable {
     private struct State {
         var isOver = false
-        var lease: TapeDesk.Lease?
+        var lease: TapeWorker.Lease?
         var deadline: Scheduled<Void>?
     }
 
     private let state = NIOLockedValueBox(State())
 
     /// Records the accepted work and its deadline.
-    func begin(_ lease: TapeDesk.Lease, _ deadline: Scheduled<Void>) {
+    func begin(_ lease: TapeWorker.Lease, _ deadline: Scheduled<Void>) {
         let isOver = state.withLockedValue { state in
             if !state.isOver { (state.lease, state.deadline) = (lease, deadline) }
             return state.isOver

@@ -8,7 +8,7 @@ import NIOPosix
 import ServerSentEvents
 
 /// Follows a gateway's `/events`, and resumes with its last id after a lost connection.
-struct EventConnection {
+struct WatchConnection {
     /// A change of the connection.
     enum Notice {
         case event(ServerSentEvent)

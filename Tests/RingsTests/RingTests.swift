@@ -1,10 +1,10 @@
 import Testing
 
-@testable import EventLogs
 @testable import FeedCore
+@testable import Rings
 
 /// What a log holds, and what it gives up when memory is short.
-@Suite struct StreamLogTests {
+@Suite struct RingTests {
     @Test func theBiggestLogsGiveUpWhatIsTooMuch() {
         func shares(_ sizes: [[Int]], budget: Int) -> [UInt64] {
             var share = RingQuota(of: 8 << 20)
@@ -25,52 +25,55 @@ import Testing
     }
 
     @Test func aLogThatGivesUpItsOldestEventsSaysSo() {
-        var log = StreamLog(floor: 9, maximumBytes: 1 << 20, maximumEvents: 100_000, maximumAge: .max)
+        var ring = Ring(floor: 9, maximumBytes: 1 << 20, maximumEvents: 100_000, maximumAge: .max)
         let body = [UInt8](repeating: 7, count: 99)
-        for sequence in 10..<UInt64(5010) { log.append(sequence: sequence, body: body[...], id: [UInt8(sequence & 0xff)], carriesData: true, now: 0) }
-        #expect(log.view.floor == 9 && log.view.held == 500_000)
-        var share = RingQuota(of: 1 << 20)
-        share.settle([log.size], within: 128 << 10)
-        #expect(share.bytes == 64 << 10)
-        log.limit(to: share)
-        #expect(log.view.memorySize <= 128 << 10 && log.view.endOrdinal == 5000)
-        #expect(log.view.floor == log.view[log.view.firstOrdinal].sequence - 1 && log.view.floor > 9)
-        for ordinal in log.view.firstOrdinal..<log.view.endOrdinal {
-            let entry = log.view[ordinal]
-            #expect(log.view.copy(from: entry.start, to: entry.end) == body + [UInt8((ordinal + 10) & 0xff)])
+        for sequence in 10..<UInt64(5010) {
+            ring.append(sequence: sequence, body: body[...], id: [UInt8(sequence & 0xff)], carriesData: true, now: 0)
         }
-        for sequence in 5010..<UInt64(9000) { log.append(sequence: sequence, body: body[...], id: [], carriesData: true, now: 0) }
-        #expect(log.view.memorySize <= 128 << 10)
+        #expect(ring.view.floor == 9 && ring.view.held == 500_000)
+        var share = RingQuota(of: 1 << 20)
+        share.settle([ring.size], within: 128 << 10)
+        #expect(share.bytes == 64 << 10)
+        ring.limit(to: share)
+        #expect(ring.view.memorySize <= 128 << 10 && ring.view.endOrdinal == 5000)
+        #expect(ring.view.floor == ring.view[ring.view.firstOrdinal].sequence - 1 && ring.view.floor > 9)
+        for ordinal in ring.view.firstOrdinal..<ring.view.endOrdinal {
+            let entry = ring.view[ordinal]
+            #expect(ring.view.copy(from: entry.start, to: entry.end) == body + [UInt8((ordinal + 10) & 0xff)])
+        }
+        for sequence in 5010..<UInt64(9000) { ring.append(sequence: sequence, body: body[...], id: [], carriesData: true, now: 0) }
+        #expect(ring.view.memorySize <= 128 << 10)
         let large = [UInt8](repeating: 1, count: 300_000)
-        log.append(sequence: 9000, body: large[...], id: [], carriesData: true, now: 0)
-        log.limit(to: share)
+        ring.append(sequence: 9000, body: large[...], id: [], carriesData: true, now: 0)
+        ring.limit(to: share)
         #expect(
-            log.view.floor == 8999 && log.view.copy(from: log.view[log.view.firstOrdinal].start, to: log.view[log.view.firstOrdinal].end) == large)
+            ring.view.floor == 8999
+                && ring.view.copy(from: ring.view[ring.view.firstOrdinal].start, to: ring.view[ring.view.firstOrdinal].end) == large)
     }
 
     @Test func whatIsNoDataOutlivesTheRing() {
-        var log = StreamLog(floor: 0, maximumBytes: 1 << 20, maximumEvents: 4, maximumAge: .max)
-        for number in 1...UInt8(40) { log.append(sequence: UInt64(number), body: [number], id: [0], carriesData: number % 2 == 0, now: 0) }
+        var ring = Ring(floor: 0, maximumBytes: 1 << 20, maximumEvents: 4, maximumAge: .max)
+        for number in 1...UInt8(40) { ring.append(sequence: UInt64(number), body: [number], id: [0], carriesData: number % 2 == 0, now: 0) }
         let told = (UInt8(1)...40).filter { $0 % 2 == 1 }
-        #expect(log.view.firstOrdinal == 36)
-        #expect(log.view.notices(from: 0, to: 40) == told.suffix(16 + 2).map { [$0, 0] }, "the last sixteen that have gone, and the ring's")
-        #expect(log.view.notices(from: 30, to: 36) == [[31, 0], [33, 0], [35, 0]])
-        #expect(log.view.notices(from: 36, to: 37) == [[37, 0]] && log.view.notices(from: 37, to: 38).isEmpty)
+        #expect(ring.view.firstOrdinal == 36)
+        #expect(ring.view.notices(from: 0, to: 40) == told.suffix(16 + 2).map { [$0, 0] }, "the last sixteen that have gone, and the ring's")
+        #expect(ring.view.notices(from: 30, to: 36) == [[31, 0], [33, 0], [35, 0]])
+        #expect(ring.view.notices(from: 36, to: 37) == [[37, 0]] && ring.view.notices(from: 37, to: 38).isEmpty)
     }
 
     /// Three threads have views of different ages; what they see stays as it was, whatever the ring drops, however it grows.
     @Test(arguments: [UInt64(1), 2, 3, 4])
     func whatAThreadStillLooksAtIsNotWrittenOver(seed: UInt64) {
         var dice = SplitMix64(seed: seed)
-        var log = StreamLog(floor: 0, maximumBytes: seed % 2 == 0 ? 4096 : 1 << 16, maximumEvents: 64, maximumAge: .max)
-        var threads = Array(repeating: (view: log.view, seen: UInt64(0)), count: 3)
+        var ring = Ring(floor: 0, maximumBytes: seed % 2 == 0 ? 4096 : 1 << 16, maximumEvents: 64, maximumAge: .max)
+        var threads = Array(repeating: (view: ring.view, seen: UInt64(0)), count: 3)
         var moves = 0
         for number in UInt64(1)...5_000 {
             let body = [UInt8](repeating: UInt8(number & 0xff), count: Int.random(in: 1...300, using: &dice))
-            let progress = StreamLog.Readers(next: number, seen: threads.map(\.seen).min() ?? 0)
-            let isPlain = log.append(sequence: number, body: body[...], id: [], carriesData: true, now: 0, progress)
+            let progress = Ring.Readers(next: number, seen: threads.map(\.seen).min() ?? 0)
+            let isPlain = ring.append(sequence: number, body: body[...], id: [], carriesData: true, now: 0, progress)
             if !isPlain { moves += 1 }
-            for place in threads.indices where Int.random(in: 0..<(4 * (place + 1)), using: &dice) == 0 { threads[place] = (log.view, number) }
+            for place in threads.indices where Int.random(in: 0..<(4 * (place + 1)), using: &dice) == 0 { threads[place] = (ring.view, number) }
             let view = threads[Int.random(in: 0..<3, using: &dice)].view
             for ordinal in view.firstOrdinal..<view.endOrdinal {
                 let entry = view[ordinal]

@@ -1,7 +1,7 @@
 import FeedCore
 import Testing
 
-@testable import EventLogs
+@testable import Rings
 
 struct ResumePointTests {
     private static let names = ["btcusdt@aggTrade", "ethusdt@aggTrade", "btcusdt@depth", "!assetIndex@arr", "bux:sb26493"].compactMap {

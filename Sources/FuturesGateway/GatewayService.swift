@@ -8,7 +8,7 @@ public import ServiceLifecycle
 import Tape
 
 /// The gateway. It connects one feed, one hub, its fan-out threads and one HTTP server, and stops them in the right order.
-public final class Gateway: Service {
+public final class GatewayService: Service {
     private let configuration: GatewayConfiguration
     private let logger: Logger
     private let listening: @Sendable (String) -> Void
@@ -23,7 +23,7 @@ public final class Gateway: Service {
     let rings: EventRings
     private let tape: Tape?
     private let frames: FrameTape?
-    private let desk: TapeDesk?
+    private let desk: TapeWorker?
 
     /// This program's version.
     public static let version = "0.1.0"
@@ -78,7 +78,7 @@ public final class Gateway: Service {
         let callbacks = EventFanOut.Callbacks(
             opened: { stream, number in hub.run { $0.open(stream, number: number) } },
             closed: { number in hub.run { $0.closed(number) } },
-            fellBehind: { number, log in hub.run { $0.refill(number, log: log) } },
+            fellBehind: { number, ring in hub.run { $0.refill(number, ring: ring) } },
             hungry: { number in hub.run { $0.feedFurther(number) } },
             wentLive: { number, isLive in hub.run { $0.wentLive(number, isLive) } })
         loops = zip(wakers, rings.inboxes).map { waker, inbox in
@@ -91,7 +91,7 @@ public final class Gateway: Service {
         tape = configuration.tape.map { Self.tape($0, of: configuration.feed.recordedVenue, past?.position, logger) }
         let agents = AgentHandlers(hub: hub, loops: loops)
         let metrics = MetricsHandler(hub: hub, memory: memory, mirror: mirror, agents: agents.tally, tape: tape, frames: frames, log: log)
-        desk = configuration.tape.map { TapeDesk(directory: $0.directory) }
+        desk = configuration.tape.map { TapeWorker(directory: $0.directory) }
         let recorded = TapeHandlers(hub: hub, tape: tape, desk: desk, configuration: configuration.tape)
         let router = Routes.router(hub: hub, loops: loops, metrics: metrics, mirror: mirror, recorded: recorded, agents: agents, access: access)
         server = HTTPServer(

@@ -30,7 +30,7 @@ package struct ReaderCursors {
             set { set(8, newValue) }
         }
         /// Below 2²⁸.
-        package var log: Int { Int(logAndFlags >> 4) }
+        package var ring: Int { Int(logAndFlags >> 4) }
         /// Its index in the ring's list of readers; -1 while a group reads for it.
         package var readerIndex: Int {
             get { Int(listPlace) }
@@ -39,8 +39,8 @@ package struct ReaderCursors {
 
         private mutating func set(_ flag: UInt32, _ isSet: Bool) { logAndFlags = isSet ? logAndFlags | flag : logAndFlags & ~flag }
 
-        package init(log: Int, cursor: UInt64) {
-            logAndFlags = UInt32(clamping: log) &<< 4
+        package init(ring: Int, cursor: UInt64) {
+            logAndFlags = UInt32(clamping: ring) &<< 4
             self.cursor = cursor
         }
     }
@@ -69,11 +69,11 @@ package struct ReaderCursors {
     }
 
     /// The first of its streams, from an index on, that it cannot continue to read: the ring has dropped the events, or a snapshot must come first.
-    package func firstFallen(from place: Int, _ logs: borrowing Slab<EventLog>) -> Int? {
+    package func firstFallen(from place: Int, _ rings: borrowing Slab<FollowedRing>) -> Int? {
         for place in place..<max(place, subscriptions.count) {
             let subscription = subscriptions[place]
-            guard !subscription.isPaused, !subscription.awaitsValue, !subscription.isHeld, logs.contains(subscription.log) else { continue }
-            if subscription.needsValue || subscription.cursor < logs[subscription.log].ring.firstOrdinal { return place }
+            guard !subscription.isPaused, !subscription.awaitsValue, !subscription.isHeld, rings.contains(subscription.ring) else { continue }
+            if subscription.needsValue || subscription.cursor < rings[subscription.ring].view.firstOrdinal { return place }
         }
         return nil
     }

@@ -5,7 +5,7 @@ import NIOConcurrencyHelpers
 
 /// Writes the program log on its own thread from a bounded buffer, so that logging never waits for a reader of the log. Lines that do not fit are
 /// dropped and counted.
-final class LogWriter: Sendable {
+final class ProgramLogWriter: Sendable {
     private struct State {
         var bytes: [UInt8] = []
         var rate = LogRate()

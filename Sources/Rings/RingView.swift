@@ -8,7 +8,7 @@
 
 /// The contents of one stream's ring at one moment: its events, oldest first.
 ///
-/// An ordinal counts the events of the stream; a cursor is an ordinal. Other threads may read a view without a lock, because ``StreamLog`` does not
+/// An ordinal counts the events of the stream; a cursor is an ordinal. Other threads may read a view without a lock, because ``Ring`` does not
 /// overwrite memory that a view in use covers.
 package struct RingView: @unchecked Sendable {
     package struct Entry {

@@ -9,7 +9,7 @@ import Tape
 ///
 /// The thread works in slices. Work that is not done after a slice is queued again. Resuming readers come first. Other callers take turns, so one
 /// caller's requests delay another by at most one slice per waiting caller.
-final class TapeDesk: Sendable {
+final class TapeWorker: Sendable {
     /// Does a part of the work, until it is done or late. Returns whether it is done.
     typealias Work = @Sendable (_ isLate: () -> Bool) -> Bool
 
@@ -25,9 +25,9 @@ final class TapeDesk: Sendable {
     final class Lease: Sendable {
         fileprivate let queue: Queue
         fileprivate let isLeft = NIOLockedValueBox(false)
-        private let desk: TapeDesk
+        private let desk: TapeWorker
 
-        fileprivate init(_ queue: Queue, _ desk: TapeDesk) { (self.queue, self.desk) = (queue, desk) }
+        fileprivate init(_ queue: Queue, _ desk: TapeWorker) { (self.queue, self.desk) = (queue, desk) }
 
         /// Cancels the work. Call it from any thread, also if the work is done.
         func leave() {
@@ -134,16 +134,16 @@ final class TapeDesk: Sendable {
     }
 }
 
-extension TapeDesk.State {
-    fileprivate mutating func put(_ job: TapeDesk.Job) {
+extension TapeWorker.State {
+    fileprivate mutating func put(_ job: TapeWorker.Job) {
         let queue = job.lease.queue
         queues[queue, default: []].append(job)
         waiting += 1
         if queue != .resuming, !turns.contains(queue) { turns.append(queue) }
     }
 
-    fileprivate mutating func take() -> TapeDesk.Job? {
-        if urgentSlices < TapeDesk.urgentSlices || turns.isEmpty, let job = take(from: .resuming) {
+    fileprivate mutating func take() -> TapeWorker.Job? {
+        if urgentSlices < TapeWorker.urgentSlices || turns.isEmpty, let job = take(from: .resuming) {
             urgentSlices += 1
             return job
         }
@@ -156,7 +156,7 @@ extension TapeDesk.State {
         return take(from: .resuming)
     }
 
-    private mutating func take(from queue: TapeDesk.Queue) -> TapeDesk.Job? {
+    private mutating func take(from queue: TapeWorker.Queue) -> TapeWorker.Job? {
         guard let job = queues[queue]?.popFirst() else { return nil }
         waiting -= 1
         if queues[queue]?.isEmpty == true { queues[queue] = nil }

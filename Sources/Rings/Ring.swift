@@ -3,7 +3,7 @@
 ///
 /// One thread writes. Other threads read views of the ring, which may be older. Memory freed by a drop is overwritten only after every thread has a
 /// newer view. Until then the ring uses other memory.
-package struct StreamLog: ~Copyable {
+package struct Ring: ~Copyable {
     /// The progress of the threads that read the ring. A change that is made now is posted to them under the number `next`.
     package struct Readers {
         package let next: UInt64

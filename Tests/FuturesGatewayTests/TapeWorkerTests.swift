@@ -5,12 +5,12 @@ import Testing
 @testable import FuturesGateway
 
 /// Whose turn it is at the thread that reads the tape.
-@Suite struct TapeDeskTests {
-    private let desk = TapeDesk(directory: "/nonexistent")
+@Suite struct TapeWorkerTests {
+    private let desk = TapeWorker(directory: "/nonexistent")
     private let order = NIOLockedValueBox<[String]>([])
 
     /// Work of so many slices, each of which notes its name.
-    private func work(_ name: String, slices: Int = 1) -> TapeDesk.Work {
+    private func work(_ name: String, slices: Int = 1) -> TapeWorker.Work {
         let left = NIOLockedValueBox(slices)
         return { [order] _ in
             order.withLockedValue { $0.append(name) }
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func workThatNobodyWaitsForIsNotDoneAndTakesNoPlace() async {
-        let most = TapeDesk.mostWaiting / TapeDesk.share
+        let most = TapeWorker.mostWaiting / TapeWorker.share
         let leases = (0..<most).map { _ in desk.perform(for: .caller("a"), work("a")) }
         #expect(leases.allSatisfy { $0 != nil } && desk.perform(for: .caller("a"), work("late")) == nil)
         for lease in leases.dropLast() { lease?.leave() }
@@ -94,6 +94,6 @@ import Testing
         }
         _ = await run()
         // The thread itself may have to wait for a processor.
-        #expect(took.withLockedValue { $0 } < TapeDesk.slice + .seconds(5))
+        #expect(took.withLockedValue { $0 } < TapeWorker.slice + .seconds(5))
     }
 }

@@ -1,8 +1,8 @@
 import Glibc
 import Testing
 
-@testable import EventLogs
 @testable import FeedCore
+@testable import Rings
 
 /// The times that events tell a reader that asked for them.
 struct TimingsTests {
@@ -15,20 +15,20 @@ struct TimingsTests {
     }
 
     /// A ring, small enough that events wrap in it, and a reader of it and of nothing else.
-    private static func begin(_ logs: inout Slab<EventLog>, events: Int, capacity: UInt64 = 1 << 20) -> ReaderCursors {
+    private static func begin(_ rings: inout Slab<FollowedRing>, events: Int, capacity: UInt64 = 1 << 20) -> ReaderCursors {
         let streams = StreamSet(name)
-        var log = StreamLog(
+        var ring = Ring(
             floor: 0, maximumBytes: capacity, maximumEvents: 100_000, maximumAge: .max, ownEnd: EventFormat.events.idEnd(of: streams))
         for sequence in 1...events {
             let time: Int64? = sequence % 3 == 0 ? nil : sequence % 3 == 1 ? 1_763_679_599_999 : .max
-            log.append(
+            ring.append(
                 sequence: UInt64(sequence), body: Array(event.utf8)[...], id: Array("id: \(sequence).".utf8)[...], carriesData: true, eventTime: time,
                 now: 8_600_000)
         }
         var reader = ReaderCursors(format: .events, tellsTimings: true)
-        reader.subscriptions = [ReaderCursors.Subscription(log: 0, cursor: log.view.firstOrdinal)]
+        reader.subscriptions = [ReaderCursors.Subscription(ring: 0, cursor: ring.view.firstOrdinal)]
         reader.streams = streams
-        logs.insert(EventLog(name: name, ring: log.view), at: 0)
+        rings.insert(FollowedRing(name: name, view: ring.view), at: 0)
         return reader
     }
 
@@ -40,39 +40,39 @@ struct TimingsTests {
     }
 
     @Test func eachEventTellsItsTimesWhereItsDataEnd() {
-        var logs = Slab<EventLog>()
-        var reader = Self.begin(&logs, events: 5)
+        var rings = Slab<FollowedRing>()
+        var reader = Self.begin(&rings, events: 5)
         let list = GatherList()
-        list.gather(&reader, logs, Self.now)
+        list.gather(&reader, rings, Self.now)
         #expect(Self.text(list) == Self.whole(1, 5))
-        #expect(list.advance(&reader, logs, by: .max) == nil && reader.subscriptions[0].cursor == 5)
+        #expect(list.advance(&reader, rings, by: .max) == nil && reader.subscriptions[0].cursor == 5)
     }
 
     @Test func whatTheKernelDoesNotTakeOfAnEventIsKeptToTheByte() throws {
         let list = GatherList()
-        var logs = Slab<EventLog>()
-        let begun = Self.begin(&logs, events: 3)
+        var rings = Slab<FollowedRing>()
+        let begun = Self.begin(&rings, events: 3)
         let whole = Array(Self.whole(1, 3).utf8)
         for sent in 0..<whole.count {
             var reader = begun
-            list.gather(&reader, logs, Self.now)
-            let rest = try #require(list.advance(&reader, logs, by: sent))
-            list.gather(&reader, logs, Self.now)
+            list.gather(&reader, rings, Self.now)
+            let rest = try #require(list.advance(&reader, rings, by: sent))
+            list.gather(&reader, rings, Self.now)
             #expect(whole[..<sent] + rest + Array(Self.text(list).utf8) == whole, "after \(sent)")
         }
     }
 
     @Test func manyEventsOfARingThatWrapsComeInSeveralCalls() {
-        var logs = Slab<EventLog>()
-        var reader = Self.begin(&logs, events: 1000, capacity: 32 << 10)
+        var rings = Slab<FollowedRing>()
+        var reader = Self.begin(&rings, events: 1000, capacity: 32 << 10)
         let list = GatherList()
         let first = Int(reader.subscriptions[0].cursor) + 1
         var (text, calls) = ("", 0)
         repeat {
-            list.gather(&reader, logs, Self.now)
+            list.gather(&reader, rings, Self.now)
             #expect(list.count <= GatherList.capacity)
             text += Self.text(list)
-            _ = list.advance(&reader, logs, by: .max)
+            _ = list.advance(&reader, rings, by: .max)
             calls += 1
         } while reader.subscriptions[0].cursor < 1000
         #expect(text == Self.whole(first, 1000) && calls > 1)

@@ -37,7 +37,7 @@ package final class GatherList {
         var sequence: UInt64
         /// The indices of the reader's subscription and of the ring.
         let place: Int
-        let log: Int
+        let ring: Int
         var cursor: UInt64
         let end: UInt64
     }
@@ -108,18 +108,18 @@ package final class GatherList {
 
     /// The first event that the reader has missed and does not get now, because it has paused the stream, waits for a snapshot, or its turn comes
     /// later. From there on events are sent without id, because an id says that the reader has everything up to it.
-    package func idFloor(_ reader: ReaderCursors, _ logs: borrowing Slab<EventLog>) -> UInt64 {
+    package func idFloor(_ reader: ReaderCursors, _ rings: borrowing Slab<FollowedRing>) -> UInt64 {
         var floor = UInt64.max
-        for place in reader.subscriptions.indices { floor = min(floor, hidden(reader.subscriptions[place], logs)) }
+        for place in reader.subscriptions.indices { floor = min(floor, hidden(reader.subscriptions[place], rings)) }
         return floor
     }
 
-    private func hidden(_ subscription: ReaderCursors.Subscription, _ logs: borrowing Slab<EventLog>) -> UInt64 {
+    private func hidden(_ subscription: ReaderCursors.Subscription, _ rings: borrowing Slab<FollowedRing>) -> UInt64 {
         if subscription.awaitsValue || subscription.needsValue { return 0 }
-        guard subscription.isPaused || subscription.isHeld, logs.contains(subscription.log),
-            subscription.cursor < logs[subscription.log].ring.endOrdinal
+        guard subscription.isPaused || subscription.isHeld, rings.contains(subscription.ring),
+            subscription.cursor < rings[subscription.ring].view.endOrdinal
         else { return .max }
-        return subscription.cursor < logs[subscription.log].ring.firstOrdinal ? 0 : logs[subscription.log].ring[subscription.cursor].sequence
+        return subscription.cursor < rings[subscription.ring].view.firstOrdinal ? 0 : rings[subscription.ring].view[subscription.cursor].sequence
     }
 
     /// Lists the reader's missing events.
@@ -127,7 +127,7 @@ package final class GatherList {
     /// - Parameters:
     ///   - atMost: The approximate maximum number of bytes; at least one event is gathered.
     ///   - sendTime: The current time, if the reader requested timings.
-    package func gather(_ reader: inout ReaderCursors, _ logs: borrowing Slab<EventLog>, atMost: Int = .max, _ sendTime: SendTime? = nil) {
+    package func gather(_ reader: inout ReaderCursors, _ rings: borrowing Slab<FollowedRing>, atMost: Int = .max, _ sendTime: SendTime? = nil) {
         timings.begin(sendTime)
         vectorCount = 0
         partCount = 0
@@ -138,42 +138,42 @@ package final class GatherList {
         heapCount = 0
         for place in 0..<min(reader.subscriptions.count, Self.mostStreams) {
             let subscription = reader.subscriptions[place]
-            guard !subscription.isPaused, !subscription.awaitsValue, !subscription.isHeld, logs.contains(subscription.log) else {
-                idFloor = min(idFloor, hidden(subscription, logs))
+            guard !subscription.isPaused, !subscription.awaitsValue, !subscription.isHeld, rings.contains(subscription.ring) else {
+                idFloor = min(idFloor, hidden(subscription, rings))
                 continue
             }
-            add(subscription, place, logs[subscription.log])
+            add(subscription, place, rings[subscription.ring])
         }
         if heapCount == 1 {
-            take(heap[0].place, &reader, logs[heap[0].log], from: heap[0].cursor, to: heap[0].end)
+            take(heap[0].place, &reader, rings[heap[0].ring], from: heap[0].cursor, to: heap[0].end)
             return
         }
         for place in stride(from: heapCount / 2 - 1, through: 0, by: -1) { sink(place) }
         while heapCount > 0, vectorCount + Self.mostVectors <= Self.capacity, room > 0 {
-            takeFirst(&reader, logs[heap[0].log])
+            takeFirst(&reader, rings[heap[0].ring])
             sink(0)
         }
     }
 
     /// Adds a stream if the reader has missing events in it.
-    private func add(_ subscription: ReaderCursors.Subscription, _ place: Int, _ log: borrowing EventLog) {
-        let end = log.ring.endOrdinal
+    private func add(_ subscription: ReaderCursors.Subscription, _ place: Int, _ ring: borrowing FollowedRing) {
+        let end = ring.view.endOrdinal
         guard subscription.cursor < end else { return }
         heap[heapCount] = Next(
-            sequence: log.ring[subscription.cursor].sequence, place: place, log: subscription.log, cursor: subscription.cursor, end: end)
+            sequence: ring.view[subscription.cursor].sequence, place: place, ring: subscription.ring, cursor: subscription.cursor, end: end)
         heapCount += 1
     }
 
     /// Adds the first stream's events up to the next stream's.
-    private func takeFirst(_ reader: inout ReaderCursors, _ log: borrowing EventLog) {
+    private func takeFirst(_ reader: inout ReaderCursors, _ ring: borrowing FollowedRing) {
         let first = heap[0].cursor
         let second = heapCount < 2 ? .max : heapCount < 3 ? heap[1].sequence : min(heap[1].sequence, heap[2].sequence)
         var end = first + 1
-        while end < heap[0].end, log.ring[end].sequence < second { end += 1 }
-        let next = take(heap[0].place, &reader, log, from: first, to: end)
+        while end < heap[0].end, ring.view[end].sequence < second { end += 1 }
+        let next = take(heap[0].place, &reader, ring, from: first, to: end)
         if next < heap[0].end {
             heap[0].cursor = next
-            heap[0].sequence = log.ring[next].sequence
+            heap[0].sequence = ring.view[next].sequence
         } else {
             heapCount -= 1
             heap[0] = heap[heapCount]
@@ -194,31 +194,31 @@ package final class GatherList {
     /// Adds events one by one. Returns the event after the last one added; `end` if the reader wants no further events.
     @discardableResult
     private func take(
-        _ place: Int, _ reader: inout ReaderCursors, _ log: borrowing EventLog, from first: UInt64, to end: UInt64
+        _ place: Int, _ reader: inout ReaderCursors, _ ring: borrowing FollowedRing, from first: UInt64, to end: UInt64
     ) -> UInt64 {
         let subscription = reader.subscriptions[place]
         let bareEnd = UnsafeRawBufferPointer(bareEnds[reader.format.rawValue])
         let noEnd = UnsafeRawBufferPointer(start: nil, count: 0)
-        let isAlone = reader.streams == log.streams && remaining == .max && !timings.areTold
+        let isAlone = reader.streams == ring.streams && remaining == .max && !timings.areTold
         if !isAlone, idEndCount == 0 { idEndCount = reader.format.writeIDEnd(of: reader.streams, to: idEnd) }
         let idEnd = UnsafeRawBufferPointer(start: idEnd, count: idEndCount)
         var next = first
         while next < end, remaining > 0, room > 0, vectorCount + Self.mostVectors <= Self.capacity {
-            let entry = log.ring[next]
+            let entry = ring.view[next]
             let isBare = next < subscription.withoutIDUntil || entry.sequence >= idFloor
             if isAlone, !isBare {
-                next = takeRun(place, log, from: next, to: end)
+                next = takeRun(place, ring, from: next, to: end)
                 continue
             }
-            let stop = isBare ? entry.bodyEnd : log.ring.idEnd(of: entry)
+            let stop = isBare ? entry.bodyEnd : ring.view.idEnd(of: entry)
             let tail = !entry.carriesData ? noEnd : isBare ? bareEnd : idEnd
             let text = timings.text(of: entry)
             let textAt = text.count > 0 ? entry.bodyEnd - reader.format.closing : entry.start
             if text.count > 0 {
-                vectorCount += log.ring.vectors(from: entry.start, to: textAt, into: vectors + vectorCount)
+                vectorCount += ring.view.vectors(from: entry.start, to: textAt, into: vectors + vectorCount)
                 add(text)
             }
-            vectorCount += log.ring.vectors(from: textAt, to: stop, into: vectors + vectorCount)
+            vectorCount += ring.view.vectors(from: textAt, to: stop, into: vectors + vectorCount)
             if tail.count > 0 { add(tail) }
             add(
                 Part(
@@ -231,12 +231,12 @@ package final class GatherList {
     }
 
     /// Adds events exactly as they are in the ring, as many as there is room for and at least one. Returns the event after the last one added.
-    private func takeRun(_ place: Int, _ log: borrowing EventLog, from first: UInt64, to end: UInt64) -> UInt64 {
-        var next = idFloor == .max ? end : min(end, max(first + 1, log.ring.ordinal(after: idFloor - 1)))
-        let start = log.ring[first].start
-        while next > first + 1, log.ring[next - 1].end - start > UInt64(room) { next = first + (next - first) / 2 }
-        let stop = log.ring[next - 1].end
-        vectorCount += log.ring.vectors(from: start, to: stop, into: vectors + vectorCount)
+    private func takeRun(_ place: Int, _ ring: borrowing FollowedRing, from first: UInt64, to end: UInt64) -> UInt64 {
+        var next = idFloor == .max ? end : min(end, max(first + 1, ring.view.ordinal(after: idFloor - 1)))
+        let start = ring.view[first].start
+        while next > first + 1, ring.view[next - 1].end - start > UInt64(room) { next = first + (next - first) / 2 }
+        let stop = ring.view[next - 1].end
+        vectorCount += ring.view.vectors(from: start, to: stop, into: vectors + vectorCount)
         let noEnd = UnsafeRawBufferPointer(start: nil, count: 0)
         add(Part(subscription: place, first: first, next: next, end: stop, tail: noEnd, bytes: Int(stop - start)))
         return next
@@ -256,47 +256,47 @@ package final class GatherList {
     /// Moves the reader's cursors past the sent bytes. Returns nil if everything was sent; otherwise the rest of the event that was cut, which is
     /// empty if the call ended between two events.
     package func advance(
-        _ reader: inout ReaderCursors, _ logs: borrowing Slab<EventLog>, by sent: Int
+        _ reader: inout ReaderCursors, _ rings: borrowing Slab<FollowedRing>, by sent: Int
     ) -> [UInt8]? {
         var left = sent
         passed = 0
         for index in 0..<partCount {
-            let log = reader.subscriptions[parts[index].subscription].log
-            guard logs.contains(log) else { continue }
+            let ring = reader.subscriptions[parts[index].subscription].ring
+            guard rings.contains(ring) else { continue }
             guard left > 0 else { return [] }
-            if let rest = pass(parts[index], &reader, logs[log], sent: left) { return rest }
+            if let rest = pass(parts[index], &reader, rings[ring], sent: left) { return rest }
             left -= parts[index].bytes
         }
         return nil
     }
 
     /// The same for one part.
-    private func pass(_ part: Part, _ reader: inout ReaderCursors, _ log: borrowing EventLog, sent: Int) -> [UInt8]? {
-        let start = log.ring[part.first].start
+    private func pass(_ part: Part, _ reader: inout ReaderCursors, _ ring: borrowing FollowedRing, sent: Int) -> [UInt8]? {
+        let start = ring.view[part.first].start
         var next = part.next
         if sent < part.bytes {
             // The cut event counts as sent; its rest is sent before anything else.
             next = part.first + 1
-            while next < part.next, log.ring[next].start - start < UInt64(sent) { next += 1 }
+            while next < part.next, ring.view[next].start - start < UInt64(sent) { next += 1 }
         }
-        let entry = log.ring[next - 1]
+        let entry = ring.view[next - 1]
         passed &+= next - part.first
         reader.subscriptions[part.subscription].cursor = next
         reader.lastSequence = max(reader.lastSequence, entry.sequence)
         if entry.carriesData { reader.remaining = reader.remaining.map { max(0, $0 - 1) } }
-        return sent >= part.bytes ? nil : rest(of: part, entry, log, after: sent - Int(entry.start - start))
+        return sent >= part.bytes ? nil : rest(of: part, entry, ring, after: sent - Int(entry.start - start))
     }
 
     /// The rest of an event after its first `sent` bytes.
-    private func rest(of part: Part, _ entry: RingView.Entry, _ log: borrowing EventLog, after sent: Int) -> [UInt8] {
+    private func rest(of part: Part, _ entry: RingView.Entry, _ ring: borrowing FollowedRing, after sent: Int) -> [UInt8] {
         if part.timings.count > 0 {
             let whole =
-                log.ring.copy(from: entry.start, to: part.timingsAt) + part.timings + log.ring.copy(from: part.timingsAt, to: part.end) + part.tail
+                ring.view.copy(from: entry.start, to: part.timingsAt) + part.timings + ring.view.copy(from: part.timingsAt, to: part.end) + part.tail
             return Array(whole.dropFirst(sent))
         }
         let end = part.next - part.first > 1 ? entry.end : part.end
-        let inLog = Int(end - entry.start)
-        guard sent < inLog else { return Array(part.tail.dropFirst(sent - inLog)) }
-        return log.ring.copy(from: entry.start + UInt64(sent), to: end) + part.tail
+        let inRing = Int(end - entry.start)
+        guard sent < inRing else { return Array(part.tail.dropFirst(sent - inRing)) }
+        return ring.view.copy(from: entry.start + UInt64(sent), to: end) + part.tail
     }
 }

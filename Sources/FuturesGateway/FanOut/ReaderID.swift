@@ -1,5 +1,5 @@
 /// 128 random bits that identify an event connection, so that the id cannot be guessed.
-struct ConnectionID: Hashable {
+struct ReaderID: Hashable {
     private let high: UInt64
     /// Half of the bits, used as a table key.
     let low: UInt64

@@ -1,0 +1,105 @@
+/// The numbers of the core that somebody may want to change.
+extension FeedCore {
+    /// Limits and times.
+    package struct Configuration: Sendable {
+        // Connections.
+
+        /// A connection is pinged after at most this long without any frame (docs/reference/venues.md §4: the venue's own ping comes only every 5 min). A
+        /// connection that is usually heard more often is pinged as soon as its silence is unusually long.
+        package var pingInterval: Duration = .seconds(3)
+        /// Bounds of the wait for an answer to a ping, which is two round trips. After that the connection is dead.
+        package var pongWait: ClosedRange<Duration> = .seconds(1)...Duration.seconds(2)
+        /// The longest time without any frame after which a connection is dead.
+        package var deadAfter: Duration { pingInterval + pongWait.upperBound }
+        /// Replaces a connection that answers pings but carries no data for this long, by a rotation. The delay doubles (at most ×16) while
+        /// replacements stay silent. This does not disturb a quiet market, but it leaves a socket whose subscriptions the venue has lost.
+        package var quietAfter: Duration = .seconds(60)
+        /// The age at which a connection is replaced (the venues close it at 24 h). The longest time for which the old and the new connection run
+        /// side by side. The wait before a failed rotation is retried.
+        package var rotateAfter: Duration = .seconds(23 * 3600)
+        package var overlap: Duration = .seconds(10)
+        package var rotationRetry: Duration = .seconds(300)
+        /// The first and the largest bound of the reconnect delay. From the third connection in a row that closed within half a second, the delay is
+        /// at least sixteen times the first bound. Each further such connection multiplies that minimum by four.
+        package var reconnectBase: Duration = .milliseconds(250)
+        package var reconnectCap: Duration = .seconds(30)
+        /// The wait before retrying an upstream that refused this client, or a refused subscription.
+        package var refusedRetry: Duration = .seconds(60)
+        /// The longest `Retry-After` that is honored before the next connection.
+        package var longestRetryAfter: Duration = .seconds(3600)
+        /// The shortest time between two connection attempts, over all connections to an upstream.
+        package var connectInterval: Duration = .seconds(1)
+
+        // Lines and hosts.
+
+        /// How many connections carry the same streams, by upstream; 1 by default, at most 4.
+        package var lines: [Int: Int] = [:]
+        func lines(to upstream: Int) -> Int { min(max(lines[upstream] ?? 1, 1), ConnectionPool.mostLines) }
+        /// How long to wait for other lines to deliver messages that one line lacks.
+        package var linePatience: Duration = .milliseconds(500)
+        /// How many WebSocket and REST hosts the venue has, and after how many failed attempts in a row the next host is used.
+        package var webSocketHosts = 1
+        package var restHosts = 1
+        package var attemptsPerHost = 2
+
+        // Subscriptions.
+
+        /// How long a subscription stays after its last reader left.
+        package var linger: Duration = .seconds(60)
+        /// The shortest time between two control messages on a connection: 5 per second; the venues disconnect at 10.
+        package var controlInterval: Duration = .milliseconds(200)
+        /// The number of names in one SUBSCRIBE.
+        package var namesPerMessage = 100
+        /// The number of streams on one connection (Aster and ApolloX allow 200).
+        package var streamsPerConnection = 200
+        /// How long a snapshot request waits for the acknowledgement of the subscription.
+        package var acknowledgementWait: Duration = .seconds(2)
+
+        // Snapshots.
+
+        /// The first and the largest bound of the delay after a failed fetch.
+        package var fetchBase: Duration = .seconds(1)
+        package var fetchCap: Duration = .seconds(30)
+        /// The shortest time from a refusal to the next request of the same stream, whatever the venue's `Retry-After` says.
+        package var refusedFetchInterval: Duration = .seconds(1)
+        /// The shortest time between two fetches of a stream that readers request. Earlier requests share the next fetch.
+        package var refetchInterval: Duration = .seconds(1)
+        /// The number of failed fetches after which an outage is reported as not recovered.
+        package var recoverAttempts = 5
+
+        // Books and backfills.
+
+        /// The first and the largest bound of the delay when a book is rebuilt and the first attempt failed.
+        package var resyncBase: Duration = .milliseconds(250)
+        package var resyncCap: Duration = .seconds(3)
+        /// Limits of one backfill: the number of requests, the number of messages held back meanwhile, and the wait for the venue's weight budget.
+        package var backfillRequests = 20
+        package var backfillHold = 10_000
+        package var backfillPatience: Duration = .seconds(5)
+        /// How often a book is compared with REST, and the share of the minute's weight that comparisons leave to others.
+        package var auditInterval: Duration = .seconds(60)
+        package var auditReserve = 0.5
+
+        // Request weight.
+
+        /// The request weight per minute until the venue announces its own limit, and the share of it that is left to others.
+        package var weightLimit = 2400
+        package var weightReserve = 0.1
+        /// The share of the weight that readers' own refetches leave to recoveries.
+        package var recoveryReserve = 0.3
+        /// If the venue blocks REST for longer than this, lost streams are reported as unrecoverable for now.
+        package var blockPatience: Duration = .seconds(30)
+        /// The shortest pause of REST after status 429 or 418. It doubles with each such answer in a row, up to a minute.
+        package var leastRetryAfter: Duration = .seconds(1)
+        /// The pause of REST after status 429 or 418 without `Retry-After`.
+        package var defaultRetryAfter: Duration = .seconds(60)
+
+        // Requests that are passed on for readers.
+
+        /// How many requests of readers are passed on to the venue at the same time, and how long a request waits for its turn or for weight.
+        package var relaysAtOnce = 8
+        package var relayPatience: Duration = .seconds(10)
+
+        package init() {}
+    }
+}
