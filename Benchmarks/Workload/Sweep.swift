@@ -1,10 +1,10 @@
 import FeedCore
 import Rings
 
-/// Readers on the logs of streams, without sockets: measures what it costs to append an event, and to find what each reader lacks.
+/// Readers of the rings of streams, without sockets: measures what it costs to append an event, and to find what each reader lacks.
 package final class Sweep {
     private var rings = Slab<Ring>()
-    private var logs = Slab<FollowedRing>()
+    private var followed = Slab<FollowedRing>()
     private var readers: [ReaderCursors] = []
     private let list = GatherList()
     private let body: [UInt8]
@@ -22,15 +22,15 @@ package final class Sweep {
         for number in 0..<streams {
             guard let name = FuturesServiceStreamName("s\(number)usdt@bookTicker") else { continue }
             let ring = Ring(floor: 0, maximumBytes: 8 << 20, maximumEvents: 100_000, maximumAge: .max)
-            logs.insert(FollowedRing(name: name, view: ring.view), at: number)
+            followed.insert(FollowedRing(name: name, view: ring.view), at: number)
             rings.insert(ring, at: number)
         }
         for number in 0..<count {
             var reader = ReaderCursors(format: .events)
             for place in 0..<each {
-                let log = (number * 7 + place) % streams
-                reader.subscriptions.append(ReaderCursors.Subscription(log: log, cursor: 0))
-                reader.streams.insert(logs[log].streams)
+                let ring = (number * 7 + place) % streams
+                reader.subscriptions.append(ReaderCursors.Subscription(ring: ring, cursor: 0))
+                reader.streams.insert(followed[ring].streams)
             }
             readers.append(reader)
         }
@@ -38,10 +38,10 @@ package final class Sweep {
 
     /// Appends an event to every stream.
     package func append() {
-        for log in logs.indices {
+        for ring in followed.indices {
             sequence += 1
-            rings[log].append(sequence: sequence, body: body[...], id: id[...], carriesData: true, now: 0)
-            logs[log].view = rings[log].view
+            rings[ring].append(sequence: sequence, body: body[...], id: id[...], carriesData: true, now: 0)
+            followed[ring].view = rings[ring].view
         }
     }
 
@@ -50,8 +50,8 @@ package final class Sweep {
         var found = 0
         for place in readers.indices {
             repeat {
-                list.gather(&readers[place], logs)
-                _ = list.advance(&readers[place], logs, by: .max)
+                list.gather(&readers[place], followed)
+                _ = list.advance(&readers[place], followed, by: .max)
                 found += Int(list.advanced)
             } while list.count > 0
         }

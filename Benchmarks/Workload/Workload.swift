@@ -16,7 +16,7 @@ package enum FrameKind: String, CaseIterable, Sendable {
     }
 }
 
-/// The steps between a frame and a reader's log.
+/// The steps between a frame and a reader's ring.
 package enum Stage: String, CaseIterable, Sendable { case decode, merge, encode, whole }
 
 /// Frames of some streams in their order, and the core at the moment before the first.
@@ -29,11 +29,11 @@ package struct Workload {
     private let ids: [ConnectionID]
     private let events: [UpstreamEvent]
     private let effects: [FeedEffect]
-    private let ring = Ring()
+    private let target = Target()
 
     /// Where the events go, as large as the gateway's own; full after some frames, so that old events make room.
-    private final class Ring {
-        var log = Ring(floor: 0, maximumBytes: 256 << 10, maximumEvents: 1024, maximumAge: .max)
+    private final class Target {
+        var ring = Ring(floor: 0, maximumBytes: 256 << 10, maximumEvents: 1024, maximumAge: .max)
     }
 
     /// Frames of one kind of stream, each stream's in turn.
@@ -134,10 +134,10 @@ package struct Workload {
         case .encode: for effect in effects { made += Ingest.encode(effect) }
         case .whole:
             var house = start
-            let (frames, ids, ring) = (frames, ids, ring)
+            let (frames, ids, target) = (frames, ids, target)
             for index in frames.indices {
                 _ = house.receive(frames[index], on: ids[index]) { effect in
-                    made += Ingest.encode(effect) { ring.log.append(sequence: $1, body: $0.body, id: $0.idStart, carriesData: true, now: 0) }
+                    made += Ingest.encode(effect) { target.ring.append(sequence: $1, body: $0.body, id: $0.idStart, carriesData: true, now: 0) }
                 }
             }
         }

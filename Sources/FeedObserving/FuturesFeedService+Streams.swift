@@ -28,7 +28,7 @@ extension FuturesFeedService {
             lease.end()
         }
         defer { alarm.cancel() }
-        var last: EventQueue.Told?
+        var last: EventQueue.Delivery?
         while let told = try await lease.next() {
             if told.content != nil { last = told } else { last?.state = told.state }
             if last != nil, told.state == .live { break }

@@ -36,7 +36,7 @@ public struct StreamEvent<Row: Sendable>: Sendable {
 }
 
 extension StreamEvent {
-    init(_ told: EventQueue.Told, of stream: FeedStream<Row>) {
+    init(_ told: EventQueue.Delivery, of stream: FeedStream<Row>) {
         self.init(kind: told.kind, state: told.state, content: told.content, rows: told.content.map { stream.rows($0.rows) } ?? [])
     }
 

@@ -49,7 +49,7 @@ final class EventLease: Sendable {
     /// Unsubscribes, and ends the loop.
     func end() { service.close(id) }
 
-    func next() async throws(FeedError) -> EventQueue.Told? {
+    func next() async throws(FeedError) -> EventQueue.Delivery? {
         let (service, id) = (service, id)
         let result = await withTaskCancellationHandler {
             await queue.next()

@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct SwiftClientTests {
     @Test func aServiceReadsPausesAndFetchesAtAGateway() async throws {
         let program = try await Program("serve", "--demo", "--port", "0")
-        let gateway = GatewayService("http://127.0.0.1:\(try await program.client().port)")
+        let gateway = Gateway("http://127.0.0.1:\(try await program.client().port)")
         let service = FuturesFeedService(gateway: gateway)
         let price = FuturesServiceStreamName.markPrice(symbol: "BTCUSDT", fast: true)
 

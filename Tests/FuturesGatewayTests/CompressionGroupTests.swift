@@ -11,86 +11,86 @@ import Testing
     private static func ring() -> Ring { Ring(floor: 0, maximumBytes: 1 << 20, maximumEvents: 100, maximumAge: .max) }
 
     /// A reader that has had everything.
-    private static func reader(_ logs: borrowing Slab<FollowedRing>, _ format: EventFormat = .events) -> ReaderCursors {
+    private static func reader(_ rings: borrowing Slab<FollowedRing>, _ format: EventFormat = .events) -> ReaderCursors {
         var reader = ReaderCursors(format: format)
-        reader.subscriptions.append(ReaderCursors.Subscription(log: 0, cursor: logs[0].ring.endOrdinal))
+        reader.subscriptions.append(ReaderCursors.Subscription(ring: 0, cursor: rings[0].view.endOrdinal))
         return reader
     }
 
-    private static func log() throws -> FollowedRing {
+    private static func followed() throws -> FollowedRing {
         FollowedRing(name: try #require(FuturesServiceStreamName("btcusdt@bookTicker")), view: ring().view)
     }
 
-    /// Has the log's ring hold these events.
-    private static func fill(_ log: inout FollowedRing, _ bodies: [UInt8]...) {
+    /// Makes the ring hold these events.
+    private static func fill(_ followed: inout FollowedRing, _ bodies: [UInt8]...) {
         var ring = ring()
         for (place, body) in bodies.enumerated() { ring.append(sequence: UInt64(place) + 1, body: body[...], id: [4], carriesData: true, now: 0) }
-        log.ring = ring.view
+        followed.view = ring.view
     }
 
     @Test func aReaderWaitsUntilTheGroupHasHadAsMuchAndBeginsAnew() throws {
-        var logs = Slab<FollowedRing>()
-        logs.insert(try Self.log(), at: 0)
+        var rings = Slab<FollowedRing>()
+        rings.insert(try Self.followed(), at: 0)
         var compression = Compression(maximumGroups: 1, window: .milliseconds(100))
-        guard case .joined(let first) = compression.enter(7, Self.reader(logs), logs, 0, blocks: Self.ring) else {
+        guard case .joined(let first) = compression.enter(7, Self.reader(rings), rings, 0, blocks: Self.ring) else {
             Issue.record("the first reader makes a group")
             return
         }
         let group = first.group
-        Self.fill(&logs[0], [1, 2, 3])
-        compression.ringGrew(0, logs[0])
-        let entry = compression.enter(8, Self.reader(logs), logs, 0, blocks: Self.ring)
+        Self.fill(&rings[0], [1, 2, 3])
+        compression.ringGrew(0, rings[0])
+        let entry = compression.enter(8, Self.reader(rings), rings, 0, blocks: Self.ring)
         guard case .waits(forGroup: group) = entry else {
             Issue.record("the group has not had the event: \(entry)")
             return
         }
         let (due, none) = (compression.takeDue(0), compression.takeDue(0))
         #expect(due == [group] && none.isEmpty)
-        let isWhole = compression.compress(group, logs, 0)
+        let isWhole = compression.compress(group, rings, 0)
         let blocks = compression.groups[group].blocks.view.endOrdinal
         #expect(isWhole && blocks == first.block + 1)
         let (early, late) = (compression.takeWaiting(group, Self.second - 1), compression.takeWaiting(group, Self.second))
         #expect(early.isEmpty && late == [8], "a block that refers to others is nobody's first")
-        guard case .joined = compression.enter(8, Self.reader(logs), logs, Self.second, blocks: Self.ring) else {
+        guard case .joined = compression.enter(8, Self.reader(rings), rings, Self.second, blocks: Self.ring) else {
             Issue.record("the next block refers to none")
             return
         }
     }
 
     @Test func aWindowEndsLaterUnlessMuchCame() throws {
-        var logs = Slab<FollowedRing>()
-        logs.insert(try Self.log(), at: 0)
+        var rings = Slab<FollowedRing>()
+        rings.insert(try Self.followed(), at: 0)
         var compression = Compression(maximumGroups: 1, window: .milliseconds(100))
-        _ = compression.enter(7, Self.reader(logs), logs, 0, blocks: Self.ring)
-        _ = compression.compress(0, logs, 0)
-        Self.fill(&logs[0], [1, 2, 3])
-        compression.ringGrew(0, logs[0])
+        _ = compression.enter(7, Self.reader(rings), rings, 0, blocks: Self.ring)
+        _ = compression.compress(0, rings, 0)
+        Self.fill(&rings[0], [1, 2, 3])
+        compression.ringGrew(0, rings[0])
         let (early, next) = (compression.takeDue(0), compression.nextDue)
         #expect(early.isEmpty && next == Self.second / 10)
-        Self.fill(&logs[0], [1, 2, 3], [UInt8](repeating: 0, count: Compression.blockBytes))
-        compression.ringGrew(0, logs[0])
+        Self.fill(&rings[0], [1, 2, 3], [UInt8](repeating: 0, count: Compression.blockBytes))
+        compression.ringGrew(0, rings[0])
         let due = compression.takeDue(0)
         #expect(due == [0])
     }
 
     @Test func aGroupIsThereAsLongAsSomebodyReadsIt() throws {
-        var logs = Slab<FollowedRing>()
-        logs.insert(try Self.log(), at: 0)
+        var rings = Slab<FollowedRing>()
+        rings.insert(try Self.followed(), at: 0)
         var compression = Compression(maximumGroups: 1, window: .milliseconds(100))
-        for slot in [7, 8] { _ = compression.enter(slot, Self.reader(logs), logs, 0, blocks: Self.ring) }
-        guard case .alone = compression.enter(9, Self.reader(logs, .lines), logs, 0, blocks: Self.ring) else {
+        for slot in [7, 8] { _ = compression.enter(slot, Self.reader(rings), rings, 0, blocks: Self.ring) }
+        guard case .alone = compression.enter(9, Self.reader(rings, .lines), rings, 0, blocks: Self.ring) else {
             Issue.record("there is one group at most")
             return
         }
-        Self.fill(&logs[0], [1, 2, 3])
-        compression.ringGrew(0, logs[0])
-        _ = compression.enter(9, Self.reader(logs), logs, 0, blocks: Self.ring)
-        let afterOne = compression.leave(7, 0, logs)
+        Self.fill(&rings[0], [1, 2, 3])
+        compression.ringGrew(0, rings[0])
+        _ = compression.enter(9, Self.reader(rings), rings, 0, blocks: Self.ring)
+        let afterOne = compression.leave(7, 0, rings)
         let isThere = compression.groups.contains(0)
         #expect(afterOne.isEmpty && isThere)
-        let afterBoth = compression.leave(8, 0, logs)
+        let afterBoth = compression.leave(8, 0, rings)
         let isGone = !compression.groups.contains(0)
-        let (left, due) = (logs[0].groups, compression.takeDue(Self.second))
+        let (left, due) = (rings[0].groups, compression.takeDue(Self.second))
         #expect(afterBoth == [9] && isGone && left.isEmpty && due.isEmpty)
     }
 }

@@ -44,10 +44,10 @@ extension EventHub {
 
     /// Whether the rings hold every event of these streams after the given one.
     func reach(_ names: [FuturesServiceStreamName], _ format: EventFormat, backTo id: EventID) -> Bool {
-        let rings = names.compactMap {
+        let wanted = names.compactMap {
             state.value.streams[$0]?.rings[format.rawValue] ?? state.value.streams[$0]?.rings[EventFormat.events.rawValue]
         }
-        return feed.canResume(behind: id) && rings.count == names.count && rings.reach(rings, back: id.sequence)
+        return feed.canResume(behind: id) && wanted.count == names.count && rings.reach(wanted, back: id.sequence)
     }
 
     /// The sequence after which all recorded streams' events that follow `last` are found; nil if unknown.
