@@ -23,7 +23,7 @@ def rendered(values):
 
 class ChartTests(unittest.TestCase):
     def test_it_has_the_version_of_the_program(self):
-        version = re.search(r'version = "(.*)"', (ROOT / "Sources" / "FuturesGateway" / "Gateway.swift").read_text())[1]
+        version = re.search(r'version = "(.*)"', (ROOT / "Sources" / "FuturesGateway" / "GatewayService.swift").read_text())[1]
         self.assertIn(f'appVersion: "{version}"', (CHART / "Chart.yaml").read_text())
 
     @unittest.skipUnless(HAS_HELM, "helm-python-sdk and PyYAML are not installed")

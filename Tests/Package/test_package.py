@@ -86,7 +86,7 @@ class BillTests(unittest.TestCase):
 
 class ImageTests(unittest.TestCase):
     def test_the_label_of_the_image_has_the_version_of_the_program(self):
-        version = re.search(r'version = "(.*)"', (ROOT / "Sources" / "FuturesGateway" / "Gateway.swift").read_text())[1]
+        version = re.search(r'version = "(.*)"', (ROOT / "Sources" / "FuturesGateway" / "GatewayService.swift").read_text())[1]
         self.assertIn(f"\nARG VERSION={version}\n", (ROOT / "Dockerfile").read_text())
 
 
