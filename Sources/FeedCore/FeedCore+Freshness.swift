@@ -45,7 +45,9 @@ extension FeedCore {
         guard judgesFrom <= now.instant else { return look(index, at: judgesFrom) }
         if stream.freshness.stalls > 0 { return persist(index) }
         if needsConfirmation(index), stream.fetching.running == nil, stream.fetching.at == nil { startFetch(index) }
-        guard stream.subscription.isEffective || stream.subscription.isRequested, let finding = stream.freshness.look(now.instant) else { return }
+        // A stream may be live again while a new subscription still waits for its turn, so that no message may come.
+        let isJudged = stream.subscription.isEffective || stream.subscription.isRequested || stream.state == .live
+        guard isJudged, let finding = stream.freshness.look(now.instant) else { return }
         switch finding {
         case .calm(let until): look(index, at: until)
         case .doubtful(let until):
