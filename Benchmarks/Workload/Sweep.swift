@@ -1,7 +1,7 @@
 import FeedCore
 import Rings
 
-/// Readers of the rings of streams, without sockets: measures what it costs to append an event, and to find what each reader lacks.
+/// Simulated readers of the streams' rings, without sockets. It measures the cost of appending an event and of finding each reader's next events.
 package final class Sweep {
     private var rings = Slab<Ring>()
     private var followed = Slab<FollowedRing>()

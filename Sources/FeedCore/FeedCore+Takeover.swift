@@ -87,7 +87,7 @@ extension FeedCore {
         return stream.content.compared(with: content.rows) == .newer
     }
 
-    /// Resets what was published, because this feed's readers have received nothing yet.
+    /// Clears the record of published events, because this feed has no readers yet that received one.
     private mutating func forgetAudience(_ index: Int) {
         let observers = streams[index]?.audience.observers.map { StreamState.Observer(id: $0.id, since: sequence) } ?? []
         streams[index]?.audience = StreamState.Audience(observers: observers)

@@ -23,7 +23,7 @@ public final class GatewayService: Service {
     let rings: EventRings
     private let tape: Tape?
     private let frames: FrameTape?
-    private let desk: TapeWorker?
+    private let worker: TapeWorker?
 
     /// This program's version.
     public static let version = "0.1.0"
@@ -91,8 +91,8 @@ public final class GatewayService: Service {
         tape = configuration.tape.map { Self.tape($0, of: configuration.feed.recordedVenue, past?.position, logger) }
         let agents = AgentHandlers(hub: hub, loops: loops)
         let metrics = MetricsHandler(hub: hub, memory: memory, mirror: mirror, agents: agents.tally, tape: tape, frames: frames, log: log)
-        desk = configuration.tape.map { TapeWorker(directory: $0.directory) }
-        let recorded = TapeHandlers(hub: hub, tape: tape, desk: desk, configuration: configuration.tape)
+        worker = configuration.tape.map { TapeWorker(directory: $0.directory) }
+        let recorded = TapeHandlers(hub: hub, tape: tape, worker: worker, configuration: configuration.tape)
         let router = Routes.router(hub: hub, loops: loops, metrics: metrics, mirror: mirror, recorded: recorded, agents: agents, access: access)
         server = HTTPServer(
             configuration: http, router: router, prepared: prepared, admitsPrepared: access.admitsPrepared,
@@ -107,7 +107,7 @@ public final class GatewayService: Service {
         self.rings = rings
         feed.listen(hub)
         if let past { hub.remember(past.feed) }
-        if let tape, let desk, let recording = configuration.tape { hub.record(on: tape, recording, after: past?.position, desk) }
+        if let tape, let worker, let recording = configuration.tape { hub.record(on: tape, recording, after: past?.position, worker) }
         if var feed = past?.feed, let engine {
             engine.takeOver(&feed, linger: configuration.feed.linger, now: .current)
             hub.run { $0.recordContents() }
@@ -134,7 +134,7 @@ public final class GatewayService: Service {
         node?.start()
         tape?.start()
         frames?.start()
-        desk?.start()
+        worker?.start()
         for loop in loops { loop.start() }
         memory.start()
         let port = try server.start()
@@ -196,7 +196,7 @@ public final class GatewayService: Service {
         logger.notice("readers disconnected", metadata: ["readers": "\(readers)", "cut": "\(left)"])
         if isShared { await awaitFirstRequests() }
         await server.stop(grace: .seconds(1))
-        desk?.stop()
+        worker?.stop()
         memory.stop()
         for loop in loops { loop.stop() }
         await engine?.stop()

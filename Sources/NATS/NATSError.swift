@@ -1,4 +1,4 @@
-/// An error between this process and a NATS server. `message` tells the user what to do; it never contains a part of a secret.
+/// A failed request or connection to a NATS server. `message` says what happened and how to fix it. It never contains a part of a secret.
 package struct NATSError: Error, Equatable, Sendable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
         /// An unusable address, subject or credential.

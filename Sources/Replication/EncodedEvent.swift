@@ -14,14 +14,17 @@ package struct EncodedEvent: Sendable, Equatable {
         case status(unverifiedMs: Int64?)
     }
 
+    /// An engine encodes the whole event; a log or a tape has its data alone.
+    private enum Text: Sendable {
+        case event(EventWords)
+        case data(ArraySlice<UInt8>)
+    }
+
     package let stream: FuturesServiceStreamName
     package let kind: FeedRecord.Kind
     /// Its id among all events. A notice of this node alone has the id of the newest event.
     package let id: EventID
-    /// The event in the format `events`; nil if readers do not get it.
-    package let words: EventWords?
-    /// The data as readers get them, a JSON object.
-    package let body: ArraySlice<UInt8>
+    private let text: Text
     package let detail: Detail
     /// When its message was received, on the monotonic clock of this machine; nil for an event of the past or of another process.
     package let receivedAt: Instant?
@@ -33,9 +36,7 @@ package struct EncodedEvent: Sendable, Equatable {
     /// - Parameter receivedAt: When its message was received.
     package init(_ event: FeedEvent, receivedAt: Instant?, isLocal: Bool = false) {
         (stream, id) = (event.stream, event.id)
-        let words = EventEncoder.words(event)
-        self.words = words
-        body = words?.data ?? Array("{}".utf8)[...]
+        text = EventEncoder.words(event).map { .event($0) } ?? .data(Array("{}".utf8)[...])
         (self.receivedAt, self.isLocal) = (receivedAt, isLocal)
         switch event.kind {
         case .fetched(let content): (kind, detail) = (content.kind == .full ? .fetchedValue : .fetchedChange, Self.detail(content))
@@ -57,8 +58,7 @@ package struct EncodedEvent: Sendable, Equatable {
     ///
     /// - Parameter head: The part before the rows of a snapshot or an update; nil for other events.
     init(_ record: FeedRecord, of stream: FuturesServiceStreamName, id: EventID, head: ContentHead?) {
-        (self.stream, kind, self.id, body) = (stream, record.kind, id, record.body)
-        words = record.kind.eventName.map { EventWords($0, id: record.kind.carriesData ? id : nil, data: record.body) }
+        (self.stream, kind, self.id, text) = (stream, record.kind, id, .data(record.body))
         (receivedAt, isLocal) = (nil, false)
         let read: Detail? =
             switch record.kind {
@@ -77,7 +77,23 @@ package struct EncodedEvent: Sendable, Equatable {
         Self(FeedEvent(stream: stream, id: id, kind: kind), receivedAt: nil, isLocal: true)
     }
 
-    /// Whether readers get the same.
+    /// The event in the format `events`; nil if readers do not get it. Data from a log or a tape are copied.
+    package var words: EventWords? {
+        switch text {
+        case .event(let words): words
+        case .data(let data): kind.eventName.map { EventWords($0, id: kind.carriesData ? id : nil, data: data) }
+        }
+    }
+
+    /// The data as readers get them, a JSON object.
+    package var body: ArraySlice<UInt8> {
+        switch text {
+        case .event(let words): words.data
+        case .data(let data): data
+        }
+    }
+
+    /// Whether both report the same to readers.
     package static func == (one: Self, other: Self) -> Bool {
         one.id == other.id && one.stream == other.stream && one.kind == other.kind && one.body == other.body && one.isLocal == other.isLocal
     }

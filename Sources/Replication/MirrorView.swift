@@ -10,7 +10,7 @@ package struct MirroredStream: Sendable {
     package internal(set) var isLost = false
     /// Whether this node reported an outage to its readers that is not in the log.
     package internal(set) var isCut = false
-    /// The last verification before the outage that this node reported; nil if it reported none.
+    /// The last verification before the outage, if this node reported the outage before the log did; nil otherwise.
     var cutSince: Instant?
     /// Whether a new writer took over and has not reported the stream's state yet.
     var awaitsWord = false
@@ -61,7 +61,8 @@ package struct MirroredStream: Sendable {
         _ record: FeedRecord, _ id: EventID, _ now: Instant, _ clock: WriterClock, _ limit: (FuturesServiceStreamName) -> Int,
         _ events: inout [EncodedEvent]
     ) {
-        let (wasDown, wasCut) = (isDown, isCut)
+        let (wasDown, wasCut, wasCutSince) = (isDown, isCut, cutSince)
+        var record = record
         switch record.kind {
         case .change, .value, .fetchedChange, .fetchedValue:
             if record.kind.isFull, awaitsWord || hasGap {
@@ -82,16 +83,20 @@ package struct MirroredStream: Sendable {
             settle(isLost: true)
             hasGap = hadGap
             if wasDown { return }
-        case .recovered:
-            settle(isLost: false)
-            if !wasDown { return }
+        case .recovered, .notRecovered:
+            if record.kind == .recovered {
+                settle(isLost: false)
+                if !wasDown { return }
+            }
+            // This node was cut off before the ingest's own outage began, so its readers have waited for longer than the ingest knows.
+            if let wasCutSince { record.body = MirroredWords.lengthened(record.body, downMs: now.milliseconds(since: wasCutSince)) }
         case .status:
             guard let told = MirroredWords.state(record.body) else { break }
             state = told
             if state == .stale || state == .recovering || state == .failed {
                 settle(isLost: true)
             } else {
-                if !awaitsWord { isLost = false }
+                if !awaitsWord { (isLost, cutSince) = (false, wasCut ? cutSince : nil) }
                 if wasCut { return }
             }
         default: break
@@ -100,8 +105,10 @@ package struct MirroredStream: Sendable {
         events.append(EncodedEvent(record, of: name, id: id, head: head))
     }
 
-    /// Applies the stream's state from the log.
-    mutating func settle(isLost: Bool) { (self.isLost, isCut, cutSince, hasGap, awaitsWord) = (isLost, false, nil, false, false) }
+    /// Applies the stream's state from the log. An outage that this node reported first keeps its beginning until it ends.
+    mutating func settle(isLost: Bool) {
+        (self.isLost, isCut, cutSince, hasGap, awaitsWord) = (isLost, false, isLost ? cutSince : nil, false, false)
+    }
 
     /// When the content was last verified to be the newest; nil if there is none.
     package func verified(_ clock: WriterClock, _ now: Instant) -> Instant? {

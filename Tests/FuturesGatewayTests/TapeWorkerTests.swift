@@ -6,7 +6,7 @@ import Testing
 
 /// Whose turn it is at the thread that reads the tape.
 @Suite struct TapeWorkerTests {
-    private let desk = TapeWorker(directory: "/nonexistent")
+    private let worker = TapeWorker(directory: "/nonexistent")
     private let order = NIOLockedValueBox<[String]>([])
 
     /// Work of so many slices, each of which notes its name.
@@ -27,7 +27,7 @@ import Testing
         let last = NIOLockedValueBox(0)
         // Twice in a row nothing else was done: nothing else waits.
         let count: @Sendable () -> Int = { [order] in order.withLockedValue { $0.count } }
-        desk.perform(for: .caller("last")) { _ in
+        worker.perform(for: .caller("last")) { _ in
             let isQuiet = last.withLockedValue { last in
                 defer { last = count() }
                 return last == count()
@@ -35,33 +35,33 @@ import Testing
             if isQuiet { done.signal() }
             return isQuiet
         }
-        desk.start()
+        worker.start()
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
                 done.wait()
                 continuation.resume()
             }
         }
-        desk.stop()
+        worker.stop()
         return order.withLockedValue { $0 }
     }
 
     @Test func callersTakeTurnsHoweverMuchOneOfThemAsksFor() async {
-        for number in 0..<5 { desk.perform(for: .caller("a"), work("a\(number)", slices: 3)) }
-        desk.perform(for: .caller("b"), work("b"))
+        for number in 0..<5 { worker.perform(for: .caller("a"), work("a\(number)", slices: 3)) }
+        worker.perform(for: .caller("b"), work("b"))
         let done = await run()
         #expect(done.firstIndex(of: "b") == 1 && done.count == 16)
     }
 
     @Test func whatIsNotDoneAfterItsSliceGoesBehindWhatWaits() async {
-        desk.perform(for: .caller("a"), work("long", slices: 4))
-        for name in ["x", "y"] { desk.perform(for: .caller("a"), work(name)) }
+        worker.perform(for: .caller("a"), work("long", slices: 4))
+        for name in ["x", "y"] { worker.perform(for: .caller("a"), work(name)) }
         #expect(await run() == ["long", "x", "y", "long", "long", "long"])
     }
 
     @Test func readersThatResumeComeFirstAndLeaveOthersATurn() async {
-        for number in 0..<3 { desk.perform(for: .caller("a"), work("a\(number)")) }
-        for _ in 0..<10 { desk.perform(for: .resuming, work("r")) }
+        for number in 0..<3 { worker.perform(for: .caller("a"), work("a\(number)")) }
+        for _ in 0..<10 { worker.perform(for: .resuming, work("r")) }
         let done = await run()
         #expect(done.prefix(4).allSatisfy { $0 == "r" } && done[4] == "a0")
         #expect(done.count { $0 == "r" } == 10 && done.count == 13)
@@ -69,24 +69,24 @@ import Testing
 
     @Test func workThatNobodyWaitsForIsNotDoneAndTakesNoPlace() async {
         let most = TapeWorker.mostWaiting / TapeWorker.share
-        let leases = (0..<most).map { _ in desk.perform(for: .caller("a"), work("a")) }
-        #expect(leases.allSatisfy { $0 != nil } && desk.perform(for: .caller("a"), work("late")) == nil)
+        let leases = (0..<most).map { _ in worker.perform(for: .caller("a"), work("a")) }
+        #expect(leases.allSatisfy { $0 != nil } && worker.perform(for: .caller("a"), work("late")) == nil)
         for lease in leases.dropLast() { lease?.leave() }
-        #expect(desk.perform(for: .caller("a"), work("next")) != nil)
+        #expect(worker.perform(for: .caller("a"), work("next")) != nil)
         #expect(await run() == ["a", "next"])
     }
 
     @Test func oneCallerCannotTakeAllPlaces() {
-        while desk.perform(for: .caller("a"), work("a")) != nil {}
-        #expect(desk.perform(for: .caller("b"), work("b")) != nil)
-        while desk.perform(for: .caller("b"), work("b")) != nil {}
-        #expect(desk.perform(for: .caller("c"), work("c")) == nil, "there are so many places in all")
-        #expect(desk.perform(for: .resuming, work("r")) != nil, "but those for readers that resume")
+        while worker.perform(for: .caller("a"), work("a")) != nil {}
+        #expect(worker.perform(for: .caller("b"), work("b")) != nil)
+        while worker.perform(for: .caller("b"), work("b")) != nil {}
+        #expect(worker.perform(for: .caller("c"), work("c")) == nil, "there are so many places in all")
+        #expect(worker.perform(for: .resuming, work("r")) != nil, "but those for readers that resume")
     }
 
     @Test func aSliceIsLateAfterFiftyMilliseconds() async {
         let took = NIOLockedValueBox(Duration.zero)
-        desk.perform(for: .caller("a")) { isLate in
+        worker.perform(for: .caller("a")) { isLate in
             let began = ContinuousClock.now
             while !isLate() {}
             took.withLockedValue { $0 = ContinuousClock.now - began }

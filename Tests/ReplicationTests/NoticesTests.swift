@@ -210,6 +210,28 @@ import Testing
         #expect(receipts == [9_000], "the reader has heard nothing of the stream for as long")
     }
 
+    @Test mutating func aReceiptOfATakeoverBehindACutCountsFromTheCut() throws {
+        tell([Self.value(receivedAt: 0)], sentAt: 0, at: 0)
+        _ = mirror.passDeadline(now: Self.moment(try #require(mirror.deadline).nanoseconds / 1_000_000))
+        // The old writer lived on for 600 ms, and another one took over. This node reads both after nine seconds.
+        let claim = mirror.epochs.claim(8, highest: sequence, term: 1, sentAt: 1_008_500)
+        next = claim.first
+        tell(claim, at: 9_000)
+        let recovery = FeedRecovery(error: nil, method: .snapshot, downMs: 7_900, missed: nil)
+        let records = [FeedEvent.Kind.disconnected(reason: "a test"), .recovered(recovery)].map {
+            EncodedEvent(FeedEvent(stream: Self.name, id: EventID(epoch: 8, sequence: 1), kind: $0), receivedAt: nil).record
+        }
+        let effects = tell(records, epoch: 8, sentAt: 8_500, at: 9_000)
+        let receipts = effects.compactMap { (effect) -> EncodedEvent? in
+            if case .tell(let event) = effect, event.kind == .recovered { event } else { nil }
+        }
+        #expect(receipts.map(\.detail) == [.recovered(downMs: 9_000)])
+        #expect(receipts.first?.isLocal == false && receipts.first?.body.count == records[1].body.count)
+        // The next outage is the log's alone.
+        let later = tell(records, epoch: 8, sentAt: 8_600, at: 9_100)
+        #expect(later.contains { if case .tell(let event) = $0 { event.detail == .recovered(downMs: 7_900) } else { false } })
+    }
+
     @Test mutating func aNodeThatIsBehindTheLogCallsItsStreamsStale() throws {
         tell([Self.value(receivedAt: 0)], sentAt: 0, at: 0)
         tell([], sentAt: 500, at: 500)

@@ -180,7 +180,7 @@ struct Connection: Sendable {
         quietRotations = 0
     }
 
-    /// Whether a ping would add information to what was heard just now.
+    /// Whether to send a ping: the connection is open, no ping is outstanding, and no frame arrived within 200 ms.
     func isDoubtful(_ now: Instant) -> Bool { phase == .open && pingedAt == nil && now.milliseconds(since: lastHeard) > 200 }
 
     /// When to send the ping that an unusually long silence requires.

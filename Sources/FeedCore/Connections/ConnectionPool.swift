@@ -1,5 +1,5 @@
 /// The connections to all upstreams. The pool decides from which connection each stream is read, when and to which host each connects, whether it is
-/// alive, when it is replaced, and what it sends. It knows streams by their index and makes no decision about their content.
+/// alive, when it is replaced, and what it sends. It knows streams only by their index. `FeedCore` decides about their content.
 struct ConnectionPool: Sendable {
     /// The largest number of lines to an upstream.
     static let mostLines = 4
@@ -278,7 +278,7 @@ struct ConnectionPool: Sendable {
         return connections.indices.sorted { turns[$0] < turns[$1] }
     }
 
-    /// Performs what is due: connects, pings, or starts a replacement.
+    /// Connects, pings or replaces a connection if its deadline has passed.
     ///
     /// - Parameter judgesFrom: Silence is not judged before this moment.
     mutating func passDeadlines(_ slot: Int, _ now: Instant, judgesFrom: Instant, _ decisions: inout Decisions) -> Finding? {

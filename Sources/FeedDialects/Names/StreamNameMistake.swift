@@ -19,7 +19,7 @@ package struct StreamNameMistake: Sendable, Equatable {
     }
 
     package let code: Code
-    /// One or two sentences: what is wrong, and which name was probably meant.
+    /// One or two sentences that name the mistake and suggest an existing name.
     package let detail: String
     /// The existing names that were probably meant, nearest first; at most three.
     package let suggestions: [String]

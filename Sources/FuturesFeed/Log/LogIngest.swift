@@ -14,7 +14,7 @@ final class LogIngest {
     let engine: FeedEngine
     let epoch: UInt64
     private let collector: Collector
-    private let desk: SharedRelays
+    private let relays: SharedRelays
     /// The observers on behalf of nodes, and when each node was last heard.
     private var nodes: [String: (observer: ObserverID, names: Set<FuturesServiceStreamName>, heardAt: NIODeadline)] = [:]
     private let heir: ObserverID
@@ -39,7 +39,7 @@ final class LogIngest {
         (self.node, self.writer, self.epoch) = (node, writer, epoch.id)
         engine = shadow?.engine ?? node.feed.engine(epoch: epoch.id, node.logger)
         collector = Collector(node, engine)
-        desk = SharedRelays(engine)
+        relays = SharedRelays(engine)
         heir = shadow?.observer ?? engine.add(nil)
     }
 
@@ -64,7 +64,7 @@ final class LogIngest {
             if let reply { answer(.success(RelayedAnswer(status: 202, body: [])), head: 0, reply) }
         case .relay(let relay, let name, let maxAge):
             guard let reply else { return }
-            desk.relay(relay, newestOf: name, maxAge: maxAge) { [node] result, head in
+            relays.relay(relay, newestOf: name, maxAge: maxAge) { [node] result, head in
                 node.loop.execute { node.state.value.ingest?.answer(result, head: head, reply) }
             }
         case .rest, .question: break

@@ -43,7 +43,7 @@ package final class LogNode: Sendable {
     /// State used only on the loop.
     struct State {
         var log: (any LogEngine)?
-        var post = PeerRequests()
+        var peerRequests = PeerRequests()
         var timer: (at: Instant, task: Scheduled<Void>)?
         var standby: Standby?
         var ingest: LogIngest?

@@ -1,4 +1,4 @@
-/// An error between this process and a server. `message` tells the user what to do.
+/// A failed request or connection to a server. `message` says what happened and how to fix it.
 package struct TransportError: Error, Sendable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
         /// The client cannot open this URL.

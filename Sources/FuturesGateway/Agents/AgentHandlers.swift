@@ -107,7 +107,7 @@ struct AgentHandlers: Sendable {
         case ("resources/read", _): try read(message, call)
         case ("subscriptions/listen", true): try listen(message, call)
         default:
-            throw AgentError(.unknownMethod, "Unknown method. Call server/discover or tools/list to see what is available.")
+            throw AgentError(.unknownMethod, "Unknown method. Call server/discover for the methods or tools/list for the tools.")
         }
     }
 

@@ -1,7 +1,7 @@
 import FuturesFeed
 import Rings
 
-/// The memory of the thread's own rings, and what is released if memory is short.
+/// Limits the memory of the thread's own rings, and ends slow readers if memory is short.
 extension EventFanOut {
     /// An empty ring for the blocks of a compression group.
     func makeBlocks() -> Ring {

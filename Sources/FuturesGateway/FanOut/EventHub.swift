@@ -5,10 +5,10 @@ import NIOCore
 import Replication
 import Rings
 
-/// Connects the feed with the readers: encodes every event once per format, counts the readers of each stream, keeps snapshots, and handles requests
+/// Connects the feed with the readers: appends every event to the rings of its stream, counts the readers of each stream, keeps snapshots, and handles requests
 /// that wait.
 ///
-/// It runs on the feed's thread, where contents change. What it reads and what it posts to the fan-out threads therefore belong to the same moment.
+/// It runs on the feed's thread, and contents change only there. Values and posted commands therefore belong to the same moment.
 /// The hub knows which streams each reader has; the fan-out thread has the cursors.
 final class EventHub: FeedListener {
     /// A stream that has readers, or recently had.
@@ -167,14 +167,15 @@ final class EventHub: FeedListener {
     /// Appends the event to its rings, in every format that has one; nil if readers do not get it.
     @discardableResult
     func append(_ event: EncodedEvent) -> Stream? {
-        forgetAnswers(event.stream)
         guard let words = event.words else {
             guard event.kind == .ended else { return nil }
+            forgetAnswers(event.stream)
             state.value.lastDropped = event.id.sequence
             drop(event.stream)
             return nil
         }
         let stream = stream(event.stream, floor: max(feed.floor(before: event.id), state.value.lastDropped))
+        forgetAnswers(stream)
         let receivedAt = event.receivedAt?.nanoseconds ?? Moment.current.instant.nanoseconds
         // Only the process that received a message knows how long the event took.
         var eventTime: Int64?

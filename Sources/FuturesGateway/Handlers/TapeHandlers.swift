@@ -10,7 +10,7 @@ import Tape
 struct TapeHandlers: Sendable {
     let hub: EventHub
     let tape: Tape?
-    let desk: TapeWorker?
+    let worker: TapeWorker?
     let configuration: TapeConfiguration?
 
     /// How long a request and a resuming reader wait for the tape. After that, the reader starts with new snapshots.
@@ -165,21 +165,21 @@ struct TapeHandlers: Sendable {
         _ body: @escaping @Sendable (TapeReader, _ isLate: () -> Bool) throws(TapeError) -> Result<Value, Refused>?,
         done: @escaping @Sendable (Result<Value, Refused>) -> Void
     ) {
-        guard let desk else { return done(.failure(Refused(Self.noTape))) }
-        let errand = TapeJob()
-        let lease = desk.perform(for: queue) { isLate in
+        guard let worker else { return done(.failure(Refused(Self.noTape))) }
+        let job = TapeJob()
+        let lease = worker.perform(for: queue) { isLate in
             let result: Result<Value, Refused>?
             do throws(TapeError) {
                 // Every search is faster after each segment has been surveyed.
-                result = try desk.reader.survey(isLate) ? try body(desk.reader, isLate) : nil
+                result = try worker.reader.survey(isLate) ? try body(worker.reader, isLate) : nil
             } catch { result = .failure(Refused(Self.unreadable(error))) }
             guard let result else { return false }
-            errand.end { done(result) }
+            job.end { done(result) }
             return true
         }
         guard let lease else { return done(.failure(Self.crowded)) }
-        errand.begin(lease, hub.feed.loop.scheduleTask(in: patience) { errand.end { done(.failure(Self.crowded)) } })
-        responder.whenAbandoned { errand.end() }
+        job.begin(lease, hub.feed.loop.scheduleTask(in: patience) { job.end { done(.failure(Self.crowded)) } })
+        responder.whenAbandoned { job.end() }
     }
 
     /// A time in ms since 1970 UTC, or nil if the parameter is missing. The outer optional is nil if it is invalid and the request has been answered.

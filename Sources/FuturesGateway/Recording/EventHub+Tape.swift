@@ -23,11 +23,11 @@ extension EventHub {
     /// Starts recording and enables replays. Call it once, before any event is read.
     ///
     /// - Parameter position: Where the tape ended before; nil if it is new.
-    func record(on tape: Tape, _ configuration: TapeConfiguration, after position: TapePosition?, _ desk: TapeWorker) {
+    func record(on tape: Tape, _ configuration: TapeConfiguration, after position: TapePosition?, _ worker: TapeWorker) {
         let last = position.map { EventID(epoch: $0.epoch, sequence: $0.next &- 1) }
         run { hub in
             hub.state.value.tape = TapeFeeder(tape, configuration.streams, after: last)
-            hub.state.value.replays = Replays(desk: desk, hub: hub)
+            hub.state.value.replays = Replays(worker: worker, hub: hub)
             let period = TimeAmount(TapeFeeder.period)
             hub.feed.loop.scheduleRepeatedTask(initialDelay: period, delay: period) { _ in hub.recordContents() }
         }

@@ -20,13 +20,13 @@ struct ReplayOptions: Sendable {
 /// Replays the tape to readers in pieces. A piece is read when the reader has accepted the previous one and its time has come. The tape's reading
 /// thread reads it, so that replays do not delay live readers.
 final class Replays: Sendable {
-    /// One reader's replay. Before it starts, only the code that prepares it uses it; after that, only the desk's thread.
+    /// One reader's replay. Before it starts, only the code that prepares it uses it; after that, only the worker's thread.
     final class Play: @unchecked Sendable {
         fileprivate var number: UInt64 = 0
         /// When the budget for its pieces so far is used up.
         fileprivate var paidUp = Instant(nanoseconds: 0)
         let options: ReplayOptions
-        /// The desk's queue for its pieces.
+        /// The worker's queue for its pieces.
         fileprivate let queue: TapeWorker.Queue
         fileprivate var replay: TapeReplay
         /// The first moment of the past and when it was due; nil before the first piece.
@@ -42,7 +42,7 @@ final class Replays: Sendable {
         var ahead: [EventID] { replay.ahead }
     }
 
-    private let desk: TapeWorker
+    private let worker: TapeWorker
     private let hub: EventHub
     private let plays = NIOLockedValueBox<[UInt64: Play]>([:])
     private let budget = NIOLockedValueBox(ReplayBudget())
@@ -56,7 +56,7 @@ final class Replays: Sendable {
     /// How often a reader that has the whole tape is refused by the rings before it starts with new snapshots.
     private static let mostRefusals = 50
 
-    init(desk: TapeWorker, hub: EventHub) { (self.desk, self.hub) = (desk, hub) }
+    init(worker: TapeWorker, hub: EventHub) { (self.worker, self.hub) = (worker, hub) }
 
     /// Whether there is room for another replay. One caller may have half of the places at most.
     func hasRoom(for play: Play) -> Bool {
@@ -79,7 +79,7 @@ final class Replays: Sendable {
     func feed(_ number: UInt64) {
         guard let play = plays.withLockedValue({ $0[number] }) else { return }
         let queue = play.options.isResume ? TapeWorker.Queue.resuming : play.queue
-        let lease = desk.perform(for: queue) { isLate in
+        let lease = worker.perform(for: queue) { isLate in
             self.step(play, isLate)
             return true
         }
@@ -89,7 +89,7 @@ final class Replays: Sendable {
     /// Handles a refused switch to live events: the rings do not reach back to the end of the tape.
     func refuse(_ number: UInt64) {
         guard let play = plays.withLockedValue({ $0[number] }) else { return }
-        desk.perform(for: play.options.isResume ? .resuming : play.queue) { _ in
+        worker.perform(for: play.options.isResume ? .resuming : play.queue) { _ in
             play.refused = play.refused.id == play.replay.last ? (play.refused.id, play.refused.times + 1) : (play.replay.last, 1)
             return true
         }

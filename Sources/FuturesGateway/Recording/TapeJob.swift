@@ -36,7 +36,7 @@ final class TapeJob: Sendable {
     }
 }
 
-/// The progress of a piece of work. Only the desk's thread uses it.
+/// The progress of a piece of work. Only the worker's thread uses it.
 final class DeskWork<Value>: @unchecked Sendable {
     var value: Value?
 }

@@ -25,14 +25,14 @@ final class TapeWorker: Sendable {
     final class Lease: Sendable {
         fileprivate let queue: Queue
         fileprivate let isLeft = NIOLockedValueBox(false)
-        private let desk: TapeWorker
+        private let worker: TapeWorker
 
-        fileprivate init(_ queue: Queue, _ desk: TapeWorker) { (self.queue, self.desk) = (queue, desk) }
+        fileprivate init(_ queue: Queue, _ worker: TapeWorker) { (self.queue, self.worker) = (queue, worker) }
 
         /// Cancels the work. Call it from any thread, also if the work is done.
         func leave() {
             isLeft.withLockedValue { $0 = true }
-            desk.drop(self)
+            worker.drop(self)
         }
     }
 
@@ -99,7 +99,7 @@ final class TapeWorker: Sendable {
 
     /// Removes work whose owner has left.
     private func drop(_ lease: Lease) {
-        // Objects released with the work may call this desk, so it must outlive the lock.
+        // Objects released with the work may call this worker, so it must outlive the lock.
         let dropped = state.withLockedValue { state -> Job? in
             guard let place = state.queues[lease.queue]?.firstIndex(where: { $0.lease === lease }) else { return nil }
             state.waiting -= 1

@@ -63,8 +63,8 @@ public struct EventStream: @unchecked Sendable, Hashable {
     private func write(
         _ vectors: UnsafeBufferPointer<iovec>, _ sealer: Unmanaged<RecordSealer>, _ entry: UnsafeMutablePointer<StreamTable.Entry>
     ) -> Int {
-        let (descriptor, desk) = (entry.pointee.descriptor, table.pointee.desk)
-        guard let taken = sealer._withUnsafeGuaranteedRef({ $0.write(vectors, to: descriptor, desk) }) else {
+        let (descriptor, sealing) = (entry.pointee.descriptor, table.pointee.sealing)
+        guard let taken = sealer._withUnsafeGuaranteedRef({ $0.write(vectors, to: descriptor, sealing) }) else {
             fail()
             return -1
         }

@@ -49,37 +49,37 @@ final class RecordSealer: @unchecked Sendable {
     /// rest.
     ///
     /// - Returns: The number of accepted bytes, or nil if the connection is broken, or the key has encrypted as much as it may.
-    func write(_ vectors: UnsafeBufferPointer<iovec>, to descriptor: Int32, _ desk: SealingBuffers) -> Int? {
+    func write(_ vectors: UnsafeBufferPointer<iovec>, to descriptor: Int32, _ sealing: SealingBuffers) -> Int? {
         guard let isFlushed = flush(to: descriptor) else { return nil }
         guard isFlushed else { return 0 }
         var source = Source(vectors: vectors)
         var total = 0
         while true {
             let first = half.sequence
-            guard let (count, size) = seal(&source, desk) else { return nil }
+            guard let (count, size) = seal(&source, sealing) else { return nil }
             guard count > 0 else { return total }
-            guard let sent = Self.send(desk.sealed, size, to: descriptor) else { return nil }
-            let (taken, begun, end) = Self.begun(desk.lengths, count, sent: sent)
+            guard let sent = Self.send(sealing.sealed, size, to: descriptor) else { return nil }
+            let (taken, begun, end) = Self.begun(sealing.lengths, count, sent: sent)
             total &+= taken
             guard sent < size else { continue }
             // Records of which the kernel has accepted nothing never leave this process, so their numbers may be reused.
             half.sequence = first &+ UInt64(begun)
-            rest = Array(UnsafeBufferPointer(start: desk.sealed + sent, count: end - sent))
+            rest = Array(UnsafeBufferPointer(start: sealing.sealed + sent, count: end - sent))
             return total
         }
     }
 
     /// Creates at most four records. Returns their number and their size; nil if the key may encrypt no more.
-    private func seal(_ source: inout Source, _ desk: SealingBuffers) -> (count: Int, size: Int)? {
+    private func seal(_ source: inout Source, _ sealing: SealingBuffers) -> (count: Int, size: Int)? {
         guard !isSpent else { return nil }
         var (count, size) = (0, 0)
-        while count < SealingBuffers.records, case let clear = source.copy(to: desk.bytes, atMost: half.record_limit), clear > 0 {
-            let sealed = cmhd_seal(&half, UInt8(cmhd_application_data), desk.bytes, clear, desk.sealed + size)
+        while count < SealingBuffers.records, case let clear = source.copy(to: sealing.bytes, atMost: half.record_limit), clear > 0 {
+            let sealed = cmhd_seal(&half, UInt8(cmhd_application_data), sealing.bytes, clear, sealing.sealed + size)
             guard sealed > 0 else {
                 isSpent = true
                 return count > 0 ? (count, size) : nil
             }
-            desk.lengths[count] = (clear, sealed)
+            sealing.lengths[count] = (clear, sealed)
             count += 1
             size += sealed
         }

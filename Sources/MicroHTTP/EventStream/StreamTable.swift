@@ -33,7 +33,7 @@ struct StreamTable {
     private(set) var openCount = 0
     /// Ended streams whose sockets are not closed yet.
     private(set) var leavingCount = 0
-    private(set) lazy var desk = RecordSealer.SealingBuffers()
+    private(set) lazy var sealing = RecordSealer.SealingBuffers()
 
     init(epoll: Int32) {
         self.epoll = epoll

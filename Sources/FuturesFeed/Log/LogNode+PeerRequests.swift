@@ -52,15 +52,15 @@ extension LogNode {
 
     private func send(_ asked: PeerRequests.PendingQuestion) {
         guard let log = state.value.log else { return asked.answer(.failure(LogError(.unavailable, "This node is stopping."))) }
-        state.value.post.last += 1
-        let id = state.value.post.last
-        state.value.post.asked[id] = asked
+        state.value.peerRequests.last += 1
+        let id = state.value.peerRequests.last
+        state.value.peerRequests.asked[id] = asked
         let left = Duration.nanoseconds(max(1, asked.until.nanoseconds - Moment.current.instant.nanoseconds))
         log.perform(.request(id: id, subject: asked.subject, asked.body, within: min(left, asked.attempt ?? left)))
     }
 
     func answered(_ id: UInt64, _ result: Result<[UInt8], LogError>) {
-        guard var asked = state.value.post.asked.removeValue(forKey: id) else { return }
+        guard var asked = state.value.peerRequests.asked.removeValue(forKey: id) else { return }
         switch result {
         case .failure(let error):
             guard asked.attempt != nil, Moment.current.instant + PeerRequests.retry < asked.until,
@@ -88,8 +88,8 @@ extension LogNode {
         let token = String(UInt64.random(in: .min ... .max), radix: 36)
         if parts > 1 {
             let now = Moment.current.instant
-            state.value.post.rests = state.value.post.rests.filter { $0.value.until > now }
-            state.value.post.rests[token] = (bytes, now + PeerRequests.restPatience)
+            state.value.peerRequests.rests = state.value.peerRequests.rests.filter { $0.value.until > now }
+            state.value.peerRequests.rests[token] = (bytes, now + PeerRequests.restPatience)
         }
         respond(bytes, token, part: 0, of: parts, to: reply)
     }
@@ -107,13 +107,13 @@ extension LogNode {
         } else if let reply {
             switch request {
             case .rest(let token, let part):
-                guard let rest = state.value.post.rests[token] else { return }
+                guard let rest = state.value.peerRequests.rests[token] else { return }
                 let parts = (rest.bytes.count + PeerRequests.partBytes - 1) / PeerRequests.partBytes
                 guard (0..<parts).contains(part) else { return }
-                if part == parts - 1 { state.value.post.rests[token] = nil }
+                if part == parts - 1 { state.value.peerRequests.rests[token] = nil }
                 respond(rest.bytes, token, part: part, of: parts, to: reply)
             case .question(let question):
-                state.value.post.answering?(question) { answer in self.loop.execute { self.respond(answer, to: reply) } }
+                state.value.peerRequests.answering?(question) { answer in self.loop.execute { self.respond(answer, to: reply) } }
             case .demand, .refetch, .relay: break
             }
         }
@@ -133,7 +133,7 @@ extension LogNode: FeedPeers {
     }
 
     package func onQuestion(_ answer: @escaping @Sendable (_ question: [UInt8], _ reply: @escaping @Sendable ([UInt8]) -> Void) -> Void) {
-        loop.execute { self.state.value.post.answering = answer }
+        loop.execute { self.state.value.peerRequests.answering = answer }
     }
 
     package var reading: NodeReading {
