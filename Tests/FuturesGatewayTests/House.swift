@@ -143,7 +143,8 @@ extension Result where Failure == any Error {
 }
 
 extension GatewayClient {
-    /// Waits until the gateway knows which symbols its venue lists, and at an edge until it has read the log.
+    /// Waits until the gateway knows which symbols its venue lists, and at an edge until it has read the log. Readiness is a probe: nothing announces
+    /// it, so it is asked again and again, as a load balancer does.
     func awaitReadiness() async throws {
         let deadline = ContinuousClock.now + .seconds(30)
         while true {

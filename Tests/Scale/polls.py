@@ -99,4 +99,5 @@ def main(rate, venue, *ports):
     print(json.dumps({"polls": {str(name): count for name, count in counts.items()}, "oldest": oldest, "known": sum(map(len, truth.numbers.values())), "wrong": len(wrong), "samples": wrong[:10]}))
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

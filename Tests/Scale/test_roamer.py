@@ -68,6 +68,20 @@ class Roamers(unittest.TestCase):
         other = book(5, 12, 13).replace(b'"2"', b'"9"')
         self.refuses("other bytes", other, tally=tally)
 
+    def receipt(self, down):
+        """A book's outage in which this reader hears nothing for about 0.4 s."""
+        reader = self.read(event("disconnect", {"stream": BOOK, "reason": "a test"}))
+        reader.positions[BOOK].silence[0] -= 0.4
+        reader.take(reader.tally.parse(block := event("recover", {"stream": BOOK, "result": "success", "method": "continuous", "downMs": down})), block)
+        return reader.tally
+
+    def test_a_receipt_that_is_shorter_than_the_silence_is_found(self):
+        with self.assertRaisesRegex(roamer.Silent, "downMs 100 of a silence of 4"):
+            self.receipt(100)
+
+    def test_a_receipt_that_is_as_long_as_the_silence_is_right(self):
+        self.assertEqual(len(self.receipt(500).receipts), 1)
+
     def test_a_told_gap_is_none(self):
         self.read(event("gap", {"stream": TAPE, "dropped": 3}), trades(9, 10, 10))
         self.read(event("disconnect", {"stream": TAPE, "reason": "x"}),
