@@ -194,7 +194,7 @@ def freeze_followers(options):
 
 
 def freeze_each(options):
-    """each server that does not lead the log is frozen for 10 s, one after the other | no reader hears nothing for longer than 6 s"""
+    """each server that does not lead the log is frozen for 10 s, one after the other | no reader hears nothing for longer than 10 s"""
     stage = Stage(options)
     longest = []
     for server in list(stage.cluster.engine.servers):
@@ -208,7 +208,7 @@ def freeze_each(options):
         server.wake()
         stage.cluster.engine.await_health(60)
         stage.await_settled()
-    if max(longest) > 6:
+    if max(longest) > 10:
         stage.faults.append(f"a reader heard nothing for {max(longest):.1f} s")
     silences = ", ".join(f"{silence:.1f} s" for silence in longest)
     return stage, f"the longest silence of a reader was {silences}; told {stage.told(0)['btcusdt@depth@100ms'] or 'nothing'}; {stage.resets()} resets"
