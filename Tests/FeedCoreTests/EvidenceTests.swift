@@ -161,6 +161,42 @@ import Testing
         #expect(harness.core.status(of: .btc, now: harness.now)?.state == .stale)
     }
 
+    @Test func aStreamIsJudgedWhileItsNewSubscriptionWaitsForItsTurn() {
+        let names = (0..<20).map { FuturesServiceStreamName.bookTicker(symbol: "S\($0)USDT") }
+        var configuration = FeedCore.Configuration()
+        configuration.namesPerMessage = 1
+        var harness = CoreHarness(configuration: configuration)
+        harness.goLive(names)
+        func tell(_ number: Int) {
+            let price = DecimalString(number)
+            for name in names {
+                let row = BookTicker(
+                    symbol: name.symbol ?? "", bidPrice: price, bidQuantity: price, askPrice: price, askQuantity: price, time: Int64(number))
+                harness.receive(name, .bookTicker([row]))
+            }
+        }
+        func pass(_ tenths: Int) {
+            for _ in 0..<tenths {
+                harness.step(.heard(harness.connection))
+                harness.pass(.milliseconds(100))
+            }
+        }
+        func live() -> [FuturesServiceStreamName] { names.filter { harness.core.status(of: $0, now: harness.now)?.state == .live } }
+        pass(60)
+        harness.acknowledge()
+        for number in 1...20 {
+            tell(number)
+            pass(10)
+        }
+        // All fall silent at once. The venue takes few control messages a second, so most new subscriptions wait for their turn.
+        while !live().isEmpty { pass(1) }
+        tell(99)
+        #expect(live().count == names.count, "messages of the old subscriptions count")
+        harness.step(.received(harness.connection, .malformed(nil, "garbled")))
+        pass(15)
+        #expect(live().isEmpty)
+    }
+
     @Test func polledTimesDoNotTeachTheVenueClock() {
         let interest = FuturesServiceStreamName.fundingRate(symbol: "BTCUSDT")
         let liquidations = FuturesServiceStreamName.liquidations
