@@ -122,7 +122,8 @@ package struct FeedMirror: Sendable {
     /// Handles the passed deadline.
     package mutating func passDeadline(now: Moment) -> [Effect] {
         note(now)
-        if catchingUp != nil { passCatchingUp() } else if let deadline, deadline <= self.now { goAway() }
+        passCatchingUp()
+        if let silentAt, silentAt <= self.now { goAway() }
         return take()
     }
 
@@ -130,8 +131,13 @@ package struct FeedMirror: Sendable {
 
     /// When `passDeadline` is due; nil if the outage was already reported.
     package var deadline: Instant? {
-        if let catchingUp { return catchingUp.deadline }
-        guard !isAway, let heardAt else { return nil }
+        guard let catchingUp else { return silentAt }
+        return silentAt.map { min($0, catchingUp.deadline) } ?? catchingUp.deadline
+    }
+
+    /// When the silence of the log counts as an outage. Readers rely on that also while a new writer's clock is checked.
+    private var silentAt: Instant? {
+        guard !isAway, let heardAt, catchingUp == nil || isServing else { return nil }
         if case .starting = phase { return nil }
         return heardAt + patience
     }
@@ -338,11 +344,11 @@ package struct FeedMirror: Sendable {
             if isFollowing { catchUp() }
             return
         }
-        lastWord = LastWord(cameAt: now, sentAt: message.sentAt, isOfThePast: isOfThePast)
         // The writer has just sent it, so it shows the writer's clock.
         if catchingUp == nil, !isOfThePast { view.clock.trustMessages() }
         defer {
             lagMs = view.clock.age(of: message.sentAt, now)
+            lastWord = LastWord(writtenAt: view.clock.moment(of: message.sentAt, now), sentAt: message.sentAt, isOfThePast: isOfThePast)
             // A message that was in the log is evidence for the moment at which it was written.
             heardAt = isFollowing && catchingUp == nil ? view.clock.moment(of: message.sentAt, now) : now
         }

@@ -232,6 +232,23 @@ import Testing
         #expect(later.contains { if case .tell(let event) = $0 { event.detail == .recovered(downMs: 7_900) } else { false } })
     }
 
+    @Test mutating func aSilentLogIsReportedThoughTheLeaderDoesNotAnswer() {
+        tell([Self.value(receivedAt: 0)], sentAt: 0, at: 0)
+        let claim = mirror.epochs.claim(8, highest: sequence, term: 1, sentAt: 1_001_000)
+        next = claim.first
+        tell(claim, at: 1_000)
+        tell([], epoch: 8, sentAt: 1_100, at: 1_100)
+        // The log's leader dies before it has said where the log ends.
+        var lost: [Int64] = []
+        while let deadline = mirror.deadline?.nanoseconds, deadline <= 6_000_000_000 {
+            let effects = mirror.passDeadline(now: Self.moment(deadline / 1_000_000))
+            if effects.contains(where: { if case .tell(let event) = $0 { event.kind == .disconnected } else { false } }) {
+                lost.append(deadline / 1_000_000)
+            }
+        }
+        #expect(lost == [3_100])
+    }
+
     @Test mutating func aNodeThatIsBehindTheLogCallsItsStreamsStale() throws {
         tell([Self.value(receivedAt: 0)], sentAt: 0, at: 0)
         tell([], sentAt: 500, at: 500)

@@ -73,10 +73,25 @@ import Testing
         #expect(node.mirror.lastWord?.moment(now: moment(claim.at)) == moment(3_000).instant)
     }
 
+    @Test func aMessageThatWasCommittedLateIsAsOldAsItWasWritten() {
+        var node = Node(now: moment(0))
+        let value = FeedRecord(.status, of: "btcusdt@markPrice", Array("{}".utf8)[...])
+        let messages = [
+            (LogMessage(epoch: 5, term: 1, first: 1, sentAt: 0, records: [Claim(previous: 0, end: 0).record]), Int64(2)),
+            (LogMessage(epoch: 5, term: 1, first: 1, sentAt: 1_000, records: [value]), 1_001),
+            // The log has no leader for six seconds.
+            (LogMessage(epoch: 5, term: 1, first: 2, sentAt: 1_500, records: [value]), 7_500),
+        ]
+        for (place, (message, at)) in messages.enumerated() {
+            _ = node.hear(.record(LogRecord(sequence: UInt64(place + 1), body: message.bytes)), now: moment(at))
+        }
+        #expect(node.mirror.lastWord?.moment(now: moment(7_600)) == moment(1_501).instant)
+    }
+
     /// It says itself when it was written, by a clock that may be wrong: it is never taken for newer than it came.
     @Test(arguments: [(Int64(2_000), Int64(4_000)), (9_000, 5_000), (.min, 5_000), (.max, 5_000)])
     func whatWasReadWithThePastIsAsOldAsItSays(_ sentAt: Int64, _ expected: Int64) {
-        let word = LastWord(cameAt: moment(5_000).instant, sentAt: sentAt, isOfThePast: true)
+        let word = LastWord(writtenAt: moment(5_000).instant, sentAt: sentAt, isOfThePast: true)
         let now = Moment(instant: moment(6_000).instant, wallClock: 4_000)
         #expect(word.moment(now: now) == moment(expected).instant)
     }

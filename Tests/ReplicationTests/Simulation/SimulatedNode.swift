@@ -95,7 +95,7 @@ struct SimulatedNode {
         guard let event = event.of(run: run) else { return }
         world.trace(client, event.words)
         let effects = mirror.step(event, now: world.now)
-        noteDelay(isAnew: effects.contains(.emptyRings))
+        noteDelay(isAnew: effects.contains(.emptyRings), world.now)
         perform(effects, &world)
         if writer != nil {
             if let effects = writer?.step(event, now: world.now) { perform(effects, &world) }
@@ -104,12 +104,12 @@ struct SimulatedNode {
         }
     }
 
-    private mutating func noteDelay(isAnew: Bool) {
+    private mutating func noteDelay(isAnew: Bool, _ now: Moment) {
         if isAnew || writers != mirror.takeovers {
             (writers, underWay, wordOfAnother) = (mirror.takeovers, nil, mirror.lastWord)
         }
         guard let word = mirror.lastWord, !word.isOfThePast, word != wordOfAnother else { return }
-        let delay = World.wallClock(at: word.cameAt) - word.sentAt
+        let delay = World.wallClock(at: now.instant) - word.sentAt
         underWay = min(underWay ?? delay, delay)
     }
 
