@@ -88,8 +88,7 @@ package struct MirroredStream: Sendable {
                 settle(isLost: false)
                 if !wasDown { return }
             }
-            // This node was cut off before the ingest's own outage began, so its readers have waited for longer than the ingest knows.
-            if let wasCutSince { record.body = MirroredWords.lengthened(record.body, downMs: now.milliseconds(since: wasCutSince)) }
+            record.body = MirroredWords.lengthened(record.body, downMs: downMs(record.body, wasCutSince, clock, now))
         case .status:
             guard let told = MirroredWords.state(record.body) else { break }
             state = told
@@ -104,6 +103,21 @@ package struct MirroredStream: Sendable {
         let head = record.kind.carriesData ? content.head : nil
         events.append(EncodedEvent(record, of: name, id: id, head: head))
     }
+
+    /// How long an outage lasted for this node's readers, ms, if the log reports its end only now.
+    private func downMs(_ body: ArraySlice<UInt8>, _ cutSince: Instant?, _ clock: WriterClock, _ now: Instant) -> Int64 {
+        // The node was cut off before the outage that the ingest knows of.
+        let own = cutSince.map { now.milliseconds(since: $0) } ?? 0
+        // The record waited in the writer, or for a leader of the log. Its incident says when the ingest wrote it.
+        guard let told = MirroredWords.downMs(body), let end = incidents.last(where: { $0.kind == .recover }),
+            !incidents.contains(where: { $0.kind != .recover && $0.at > end.at })
+        else { return own }
+        let late = clock.age(of: end.at, now)
+        return late < Self.noticeable ? own : max(own, told.addingReportingOverflow(late).partialValue)
+    }
+
+    /// A shorter delay is usual, ms. Every node then reports the ingest's own duration.
+    private static let noticeable: Int64 = 100
 
     /// Applies the stream's state from the log. An outage that this node reported first keeps its beginning until it ends.
     mutating func settle(isLost: Bool) {

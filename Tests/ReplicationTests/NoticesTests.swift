@@ -232,6 +232,23 @@ import Testing
         #expect(later.contains { if case .tell(let event) = $0 { event.detail == .recovered(downMs: 7_900) } else { false } })
     }
 
+    @Test(arguments: [(3_001, 2_000), (9_000, 8_000)])
+    mutating func aReceiptThatWasCommittedLateCountsTheDelay(_ at: Int64, _ downMs: Int64) {
+        tell([Self.value(receivedAt: 0)], sentAt: 0, at: 0)
+        func record(_ kind: FeedEvent.Kind) -> FeedRecord {
+            EncodedEvent(FeedEvent(stream: Self.name, id: EventID(epoch: 7, sequence: 1), kind: kind), receivedAt: nil).record
+        }
+        let lost = StreamIncident(at: 1_001_000, kind: .disconnect, detail: "a test")
+        tell([IncidentsRecord.record([lost], of: Self.name), record(.disconnected(reason: "a test"))], sentAt: 1_000, at: 1_000)
+        tell([], sentAt: 2_900, at: 2_900)
+        // The outage ended at 3 s, and its end may wait in the writer or for a leader of the log.
+        let end = StreamIncident(at: 1_003_000, kind: .recover, detail: "a test")
+        let recovery = FeedRecovery(error: nil, method: .snapshot, downMs: 2_000, missed: nil)
+        let effects = tell([IncidentsRecord.record([end], of: Self.name), record(.recovered(recovery))], sentAt: at - 1, at: at)
+        let receipts = effects.compactMap { if case .tell(let event) = $0, event.kind == .recovered { event.detail } else { nil } }
+        #expect(receipts == [.recovered(downMs: downMs)])
+    }
+
     @Test mutating func aSilentLogIsReportedThoughTheLeaderDoesNotAnswer() {
         tell([Self.value(receivedAt: 0)], sentAt: 0, at: 0)
         let claim = mirror.epochs.claim(8, highest: sequence, term: 1, sentAt: 1_001_000)
