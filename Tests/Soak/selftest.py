@@ -91,10 +91,11 @@ class Trial:
         return places[self.dice.randrange(len(places) // 10, len(places) - len(places) // 10)]
 
     def falsify(self, block, pattern):
-        """Changes one digit of one of the pattern's places."""
+        """Changes one digit of one of the pattern's places; never into a leading zero, which would not be JSON."""
         digits = [match.start(1) + at for match in re.finditer(pattern, block) for at in range(len(match[1])) if match[1][at:at + 1].isdigit()]
         at = self.dice.choice(digits)
-        other = self.dice.choice([digit for digit in b"0123456789" if digit != block[at]])
+        leads = not block[at - 1:at].isdigit()
+        other = self.dice.choice([digit for digit in b"0123456789"[leads:] if digit != block[at]])
         return block[:at] + bytes([other]) + block[at + 1:]
 
     def defect_change_dropped(self, lines):
