@@ -75,12 +75,18 @@ public final class GatewayService: Service {
         let hub = EventHub(
             feed: feed, limits: events, gatekeeper: gatekeeper, preparedAnswers: prepared,
             isShort: { memory.isShort }, rings: rings)
+        worker = configuration.tape.map { TapeWorker(directory: $0.directory) }
+        let replays = worker.map { Replays(worker: $0, hub: hub) }
         let callbacks = EventFanOut.Callbacks(
             opened: { stream, number in hub.run { $0.open(stream, number: number) } },
-            closed: { number in hub.run { $0.closed(number) } },
+            closed: { number in
+                replays?.stop(number)
+                hub.run { $0.closed(number) }
+            },
             fellBehind: { number, ring in hub.run { $0.refill(number, ring: ring) } },
-            hungry: { number in hub.run { $0.feedFurther(number) } },
-            wentLive: { number, isLive in hub.run { $0.wentLive(number, isLive) } })
+            hungry: { number in replays?.feed(number) },
+            notified: { number in hub.run { $0.notifyFurther(number) } },
+            wentLive: { number, isLive in replays?.wentLive(number, isLive) })
         loops = zip(wakers, rings.inboxes).map { waker, inbox in
             EventStreamLoop(writer: EventFanOut(limits: events, callbacks: callbacks, inbox: inbox), waker: waker)
         }
@@ -91,8 +97,7 @@ public final class GatewayService: Service {
         tape = configuration.tape.map { Self.tape($0, of: configuration.feed.recordedVenue, past?.position, logger) }
         let agents = AgentHandlers(hub: hub, loops: loops)
         let metrics = MetricsHandler(hub: hub, memory: memory, mirror: mirror, agents: agents.tally, tape: tape, frames: frames, log: log)
-        worker = configuration.tape.map { TapeWorker(directory: $0.directory) }
-        let recorded = TapeHandlers(hub: hub, tape: tape, worker: worker, configuration: configuration.tape)
+        let recorded = TapeHandlers(hub: hub, tape: tape, worker: worker, replays: replays, configuration: configuration.tape)
         let router = Routes.router(hub: hub, loops: loops, metrics: metrics, mirror: mirror, recorded: recorded, agents: agents, access: access)
         server = HTTPServer(
             configuration: http, router: router, prepared: prepared, admitsPrepared: access.admitsPrepared,
@@ -107,12 +112,12 @@ public final class GatewayService: Service {
         self.rings = rings
         feed.listen(hub)
         if let past { hub.remember(past.feed) }
-        if let tape, let worker, let recording = configuration.tape { hub.record(on: tape, recording, after: past?.position, worker) }
+        if let tape, let recording = configuration.tape { hub.record(on: tape, recording, after: past?.position) }
         if var feed = past?.feed, let engine {
             engine.takeOver(&feed, linger: configuration.feed.linger, now: .current)
             hub.run { $0.recordContents() }
         }
-        feed.peers?.onQuestion { question, reply in hub.run { $0.answer(question, reply) } }
+        feed.peers?.onQuestion { question, reply in PeerQuestion.answer(question, on: hub, reply) }
     }
 
     /// Starts, serves until the service group shuts down or the task is cancelled, and stops.
@@ -173,7 +178,7 @@ public final class GatewayService: Service {
     /// connection. Call it from any thread.
     public func replace(_ rules: AccessRules) {
         gatekeeper.replace(rules)
-        hub.run { $0.judgeClients() }
+        hub.run { $0.judgeConnections() }
     }
 
     /// Stops the gateway. It first serves for the drain delay while the probes report that it is stopping. Then it sends every reader a farewell,
@@ -201,7 +206,10 @@ public final class GatewayService: Service {
         for loop in loops { loop.stop() }
         await engine?.stop()
         await node?.stop()
-        if let tape, let head = engine?.head { hub.recordEnd(on: tape, head) }
+        // The newest event may belong to a stream that is not recorded.
+        if let head = engine?.head {
+            tape?.record(TapedRecord(FeedRecord(.resigned, of: "-", [UInt8(ascii: "-")]), id: head, at: Moment.current.wallClock))
+        }
         if await tape?.stop(within: .seconds(2)) == false { logger.warning("the tape's last events are not on disk: the disk is too slow") }
         await frames?.stop(within: .seconds(2))
         for inbox in rings.inboxes { inbox.close() }

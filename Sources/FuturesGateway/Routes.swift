@@ -13,8 +13,9 @@ enum Routes {
         let probes = ProbeHandlers(hub: hub, tape: metrics.tape)
         var router = Router()
         router.on("GET", "/streams", access.guarded(.operation(.read), streams.list))
-        let snapshot = access.guarded(.operation(.read), parameters: snapshotParameters) { request, responder, caller in
-            request.query("at") == nil ? streams.snapshot(request, responder, caller) : recorded.snapshot(request, responder, caller)
+        let snapshot = access.guarded(.operation(.read), parameters: snapshotParameters) { (request, responder, caller) throws(HTTPProblem) in
+            guard let at = try request.time("at") else { return try streams.snapshot(request, responder, caller) }
+            try recorded.snapshot(request, at: at, responder, caller)
         }
         router.on("GET", "/streams/{name}", snapshot)
         router.on("GET", "/streams/{name}/status", access.guarded(.operation(.read), streams.status))

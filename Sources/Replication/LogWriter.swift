@@ -187,15 +187,24 @@ package struct LogWriter: Sendable {
         if backlog > limits.waitingBytes || oldest.map({ $0 + limits.longestWait < now.instant }) == true { return depose(.overflowed) }
         while case .open = phase, sent.count < limits.batches, !waiting.isEmpty {
             var (records, bytes): ([FeedRecord], Int) = ([], 0)
-            while let record = waiting.first, records.isEmpty || bytes + record.size <= limits.messageBytes {
-                records.append(record)
-                bytes += record.size
-                waiting.removeFirst()
+            while let group = nextGroup(), records.isEmpty || bytes + group.size <= limits.messageBytes {
+                records += waiting.prefix(group.count)
+                bytes += group.size
+                waiting.removeFirst(group.count)
             }
             waitingBytes -= bytes
             send(records)
         }
         waitingSince = waiting.isEmpty ? nil : waitingSince ?? now.instant
+    }
+
+    /// The records at the front of the queue that a message must contain together, and their size in bytes; nil if the queue is empty.
+    ///
+    /// A recovery and the content after it are together. Otherwise a reader of the log could serve the content from before the outage as live.
+    private func nextGroup() -> (count: Int, size: Int)? {
+        guard let first = waiting.first else { return nil }
+        guard first.kind == .recovered, waiting.count > 1, waiting[1].subject == first.subject else { return (1, first.size) }
+        return (2, first.size + waiting[1].size)
     }
 
     private mutating func send(_ records: [FeedRecord]) {

@@ -6,9 +6,9 @@ import Testing
 
 @Suite struct PeerQuestionTests {
     @Test(arguments: [
-        PeerQuestion.connection(ConnectionRequest(action: .view, id: "a", names: nil, identity: nil)),
-        .connection(ConnectionRequest(action: .subscribe, id: "a", names: [.assetIndex, .markPrice(symbol: "BTCUSDT")], identity: "token a\nb")),
-        .connection(ConnectionRequest(action: .pause, id: "", names: [], identity: "")), .ticket("t"),
+        PeerQuestion.connection(ConnectionRequest(action: .view, id: "a", identity: nil)),
+        .connection(ConnectionRequest(action: .change(.subscribe, [.assetIndex, .markPrice(symbol: "BTCUSDT")]), id: "a", identity: "token a\nb")),
+        .connection(ConnectionRequest(action: .change(.pause, []), id: "", identity: "")), .ticket("t"),
     ])
     func whatIsAskedIsReadAsItWasWritten(_ question: PeerQuestion) {
         #expect(PeerQuestion(question.bytes) == question)

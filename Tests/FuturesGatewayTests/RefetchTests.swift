@@ -115,7 +115,7 @@ import Testing
         (.subscriptionRejected, 502), (.unreachable, 502), (.malformed, 502),
     ])
     func everyFailureHasItsStatus(code: FeedError.Code, status: Int) throws {
-        let response = Problems.failure(FeedError(code, "what happened", venueCode: -1, retryAfterMs: 1001))
+        let response = Problems.failure(FeedError(code, "what happened", venueCode: -1, retryAfterMs: 1001)).response
         #expect(response.status == status)
         #expect(response.headers.contains(HTTPHeader("Retry-After", "2")))
         let json = try JSON(String(decoding: response.body, as: UTF8.self))

@@ -120,6 +120,7 @@ import Testing
             _ = try await house.client.get(target + "600")
             house.exchange.setStalled(true)
             let stream = "btcusdt@kline_1d"
+            let name = FuturesServiceStreamName(stream)
             _ = try await LongPollTests.settled(house, stream)
             var most = 0
             for limit in 1...560 {
@@ -128,7 +129,7 @@ import Testing
                 if limit % 110 == 0 { #expect(try answer.json.array?.count == limit) }
                 let prepared = await withCheckedContinuation { continuation in
                     house.gateway.hub.run { hub in
-                        continuation.resume(returning: hub.state.value.streams.first { $0.key.description == stream }?.value.prepared.count ?? 0)
+                        continuation.resume(returning: name.flatMap { hub.state.value.streams[$0] }?.cache.preparedCount ?? 0)
                     }
                 }
                 most = max(most, prepared)

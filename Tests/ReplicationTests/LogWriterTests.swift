@@ -40,6 +40,20 @@ import Testing
         #expect(second.compactMap { LogMessage($0.body)?.eventCount } == [5])
     }
 
+    /// A node that had read the recovery alone would serve the content from before the outage as live.
+    @Test func aRecoveryAndItsContentAreInOneMessageHoweverFullItIs() throws {
+        let recovery = FeedRecord(.recovered, of: event.subject, Array(#"{"downMs":1200}"#.utf8)[...])
+        var limits = LogWriter.Limits()
+        limits.messageBytes = 3 * event.size + recovery.size
+        for before in 0...5 {
+            var writer = try writer(limits)
+            let records = Array(repeating: event, count: before) + [recovery, event, event]
+            let messages = appends(writer.append(records, now: moment(0))).compactMap { LogMessage($0.body)?.records }
+            #expect(messages.flatMap(\.self) == records)
+            #expect(messages.allSatisfy { $0.last?.kind != .recovered }, "\(before) events before it")
+        }
+    }
+
     @Test func aRefusedWriterSendsTheSameBytesAgainBehindWhatIsVoid() throws {
         var writer = try writer()
         let claim = writer.acknowledged

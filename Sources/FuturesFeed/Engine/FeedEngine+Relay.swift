@@ -30,32 +30,23 @@ extension FeedEngine {
     /// The venue's own REST paths; nil if the upstream is not a venue.
     package var venueREST: VenueREST? { (dialect as? any MirroredDialect)?.venueREST }
 
-    /// Passes a request on to the venue when the core allows it. Call it on the engine's thread.
-    ///
-    /// - Parameters:
-    ///   - name: The stream whose newest rows the answer contains; nil otherwise.
-    ///   - maxAge: Ignored here, because every answer is new.
-    ///   - answer: Called once, on the engine's thread, but not before this returns; never if the engine stops.
-    /// - Returns: The id for `want`.
+    /// Every answer is new.
+    package var mayAnswerLate: Bool { false }
+
     @discardableResult
     package func relay(
         _ request: VenueRelay, newestOf name: FuturesServiceStreamName?, maxAge: Int64?,
         _ answer: @escaping (Result<RelayedAnswer, FeedError>) -> Void
-    ) -> RelayID {
+    ) -> (() -> Void)? {
         performer.value.lastRelay &+= 1
         let id = RelayID(performer.value.lastRelay)
         performer.value.relays[id] = Relay(request: request, name: name, answer: answer)
         loop.execute { self.step(.relay(id, weight: request.weight)) }
-        return id
+        return { if self.performer.value.relays[id] != nil { self.step(.relay(id, weight: request.weight)) } }
     }
 
     /// The venue's time derived from its data, or this machine's if unknown, ms since 1970 UTC.
     package var venueTime: Int64 { read { core, now in core.venueTime(at: now) } ?? Moment.current.wallClock }
-
-    /// Adds one reader that waits for a request that has not been passed on yet.
-    package func want(_ id: RelayID) {
-        if let relay = performer.value.relays[id] { step(.relay(id, weight: relay.request.weight)) }
-    }
 
     func passOn(_ id: RelayID, host: Int) {
         guard let venue = venueREST, let relay = performer.value.relays[id] else { return step(.relayed(id, nil)) }

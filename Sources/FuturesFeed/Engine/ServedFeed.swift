@@ -8,18 +8,22 @@ import Replication
 ///
 /// The listener receives events on the feed's loop. Contents change only there, so values read there belong to the same moment. All other members may
 /// be called from any thread unless documented otherwise. They are cheap enough for every event only if documented so.
-package protocol ServedFeed: AnyObject, Sendable {
+package protocol ServedFeed: FeedContents, FeedDemand, VenueAsking {
+    /// The other nodes that serve the same feed; nil for a standalone gateway.
+    var peers: (any FeedPeers)? { get }
+    /// Counts and states for metrics.
+    var gauges: FeedGauges { get }
+    /// The traffic with each upstream, in the dialect's order; use it on the feed's loop.
+    var traffic: [UpstreamTraffic] { get }
+}
+
+/// The events and contents of a feed.
+package protocol FeedContents: AnyObject, Sendable {
     var loop: any EventLoop { get }
     var dialect: any Dialect { get }
 
-    /// Registers a reader, which is held until the feed stops. It observes nothing yet. With nil, the registration only creates demand and receives
-    /// no events.
-    func add(_ reader: (any FeedReader)?) -> ObserverID
     /// Delivers every event of every stream to `listener`. There is at most one listener.
     func listen(_ listener: any FeedListener)
-    /// Passes the readers' demand. On return the core has decided; effects are carried out later.
-    func step(_ input: FeedInput)
-
     /// Whether readers may be served. A cluster node must read the log first; otherwise readers would receive its history as news.
     var isServing: Bool { get }
     /// The newest event.
@@ -44,6 +48,20 @@ package protocol ServedFeed: AnyObject, Sendable {
     func statuses() -> FeedStatuses
     /// The stream's last incidents, oldest first.
     func incidents(of name: FuturesServiceStreamName) -> [StreamIncident]
+}
+
+/// What readers ask of a feed.
+package protocol FeedDemand: AnyObject, Sendable {
+    /// Registers a reader, which is held until the feed stops. It observes nothing yet. With nil, the registration only creates demand and receives
+    /// no events.
+    func add(_ reader: (any FeedReader)?) -> ObserverID
+    /// Passes the readers' demand. On return the core has decided; effects are carried out later.
+    func step(_ input: FeedInput)
+}
+
+/// The venue behind a feed: its list of symbols, its clock and its REST paths.
+package protocol VenueAsking: AnyObject, Sendable {
+    var loop: any EventLoop { get }
     /// Whether a stream with this name is available.
     func knows(_ name: FuturesServiceStreamName) -> Bool
     /// Whether the venue had a stream with this name and has settled its symbol.
@@ -61,30 +79,22 @@ package protocol ServedFeed: AnyObject, Sendable {
     func compareClock(_ done: @escaping @Sendable (ClockDifference?) -> Void)
     /// The request weight used in the current clock minute, and the venue's limit.
     var weight: (used: Int, limit: Int) { get }
-    /// Counts and states for metrics.
-    var gauges: FeedGauges { get }
-    /// The traffic with each upstream, in the dialect's order; use it on the feed's loop.
-    var traffic: [UpstreamTraffic] { get }
-
     /// The venue's own REST paths; nil if the upstream is not a venue.
     var venueREST: VenueREST? { get }
+    /// Whether an answer to `relay` may be one that another node kept.
+    var mayAnswerLate: Bool { get }
     /// Passes a request on to the venue when there is weight for it. Call it on the feed's loop.
     ///
     /// - Parameters:
     ///   - name: The stream whose newest rows the answer contains, which are merged into its content before `answer` is called; nil otherwise.
-    ///   - maxAge: How old an answer to another request may be, ms; nil for as long as it is valid.
+    ///   - maxAge: How old an answer that another node kept may be, ms; nil for as long as it is valid.
     ///   - answer: Called once, on the loop, but not before this returns; never if the feed stops.
-    /// - Returns: The id for `want`.
+    /// - Returns: Reports one more reader of the answer, which gives the request a higher priority; nil if another node counts the readers.
     @discardableResult
     func relay(
         _ request: VenueRelay, newestOf name: FuturesServiceStreamName?, maxAge: Int64?,
         _ answer: @escaping (Result<RelayedAnswer, FeedError>) -> Void
-    ) -> RelayID
-    /// Adds one reader that waits for a request that has not been passed on yet.
-    func want(_ id: RelayID)
-
-    /// The other nodes that serve the same feed; nil for a standalone gateway.
-    var peers: (any FeedPeers)? { get }
+    ) -> (() -> Void)?
 }
 
 /// The nodes that serve the same feed, as seen by one of them.

@@ -14,7 +14,8 @@ final class LogIngest {
     let engine: FeedEngine
     let epoch: UInt64
     private let collector: Collector
-    private let relays: SharedRelays
+    /// The venue's answers, each with the instant at which it was received.
+    private let relays: SharedRelays<(answer: RelayedAnswer, receivedAt: Instant)>
     /// The observers on behalf of nodes, and when each node was last heard.
     private var nodes: [String: (observer: ObserverID, names: Set<FuturesServiceStreamName>, heardAt: NIODeadline)] = [:]
     private let heir: ObserverID
@@ -25,6 +26,8 @@ final class LogIngest {
     private static let patience = TimeAmount.seconds(15)
     /// The interval of `tell`.
     static let period = TimeAmount.milliseconds(500)
+    /// The maximum size of the venue's answers that are kept for other nodes.
+    private static let keptBytes = 64 << 20
     /// The number of periods in which each stream's checkpoint is written once.
     private static let checkpointPeriods = 40
 
@@ -39,7 +42,7 @@ final class LogIngest {
         (self.node, self.writer, self.epoch) = (node, writer, epoch.id)
         engine = shadow?.engine ?? node.feed.engine(epoch: epoch.id, node.logger)
         collector = Collector(node, engine)
-        relays = SharedRelays(engine)
+        relays = SharedRelays(engine, maximumBytes: Self.keptBytes) { (($0, $1), $0.body.count) }
         heir = shadow?.observer ?? engine.add(nil)
     }
 
@@ -64,8 +67,15 @@ final class LogIngest {
             if let reply { answer(.success(RelayedAnswer(status: 202, body: [])), head: 0, reply) }
         case .relay(let relay, let name, let maxAge):
             guard let reply else { return }
-            relays.relay(relay, newestOf: name, maxAge: maxAge) { [node] result, head in
-                node.loop.execute { node.state.value.ingest?.answer(result, head: head, reply) }
+            engine.loop.execute { [node, engine, relays] in
+                let answer: @Sendable (Result<RelayedAnswer, FeedError>, UInt64) -> Void = { result, head in
+                    node.loop.execute { node.state.value.ingest?.answer(result, head: head, reply) }
+                }
+                if let (kept, receivedAt) = relays.kept(relay, maxAge: maxAge)?.answer {
+                    let ageMs = Moment.current.instant.milliseconds(since: receivedAt)
+                    return answer(.success(RelayedAnswer(status: kept.status, body: kept.body, ageMs: ageMs)), 0)
+                }
+                relays.ask(relay, newestOf: name) { answer($0.map(\.answer), engine.head.sequence) }
             }
         case .rest, .question: break
         }
@@ -149,6 +159,8 @@ private final class Collector: FeedListener {
 
     /// Writes state that is not an event.
     func tell(_ part: Int, of parts: Int) {
+        // The content that a status describes must precede it in the log.
+        guard engine.hasToldAll else { return engine.loop.execute { self.tell(part, of: parts) } }
         let (names, moment) = (engine.read { core, _ in core.streamNames }, Moment.current)
         let statuses = engine.statuses()
         node.shared.withLockedValue { $0.traffic = engine.traffic }
@@ -205,7 +217,8 @@ private final class Collector: FeedListener {
             return !state.isPlanned
         }
         guard isFirst else { return }
-        node.loop.execute { [node] in node.state.value.ingest?.append() }
+        // First comes the end of this turn of the feed's loop, so that a recovery and its content are appended together.
+        engine.loop.execute { [node] in node.loop.execute { node.state.value.ingest?.append() } }
     }
 
     func take() -> [(records: [FeedRecord], number: UInt64?)] {
@@ -213,50 +226,6 @@ private final class Collector: FeedListener {
             defer { (state.batches, state.isPlanned) = ([], false) }
             return state.batches
         }
-    }
-}
-
-/// Passes requests of all nodes on to the venue. Identical requests are sent once, and not while a kept answer is valid. Used on the engine's loop.
-private final class SharedRelays: Sendable {
-    typealias Answer = @Sendable (Result<RelayedAnswer, FeedError>, _ head: UInt64) -> Void
-
-    private struct State {
-        var kept = KeptAnswers<RelayedAnswer>(maximumBytes: 64 << 20)
-        var waiting: [VenueRelay: (id: RelayID, answers: [Answer])] = [:]
-    }
-
-    private let engine: FeedEngine
-    private let state: NIOLoopBoundBox<State>
-
-    init(_ engine: FeedEngine) {
-        self.engine = engine
-        state = NIOLoopBoundBox.makeBoxSendingValue(State(), eventLoop: engine.loop)
-    }
-
-    /// Passes a request on. Call it from any thread; `answer` is called on the engine's loop.
-    func relay(_ relay: VenueRelay, newestOf name: FuturesServiceStreamName?, maxAge: Int64?, _ answer: @escaping Answer) {
-        engine.loop.execute {
-            let now = Moment.current.instant
-            if let (kept, receivedAt) = self.state.value.kept.answer(to: relay, now: now, maxAge: maxAge) {
-                return answer(.success(RelayedAnswer(status: kept.status, body: kept.body, ageMs: now.milliseconds(since: receivedAt))), 0)
-            }
-            if let id = self.state.value.waiting[relay]?.id {
-                self.state.value.waiting[relay]?.answers.append(answer)
-                return self.engine.want(id)
-            }
-            let id = self.engine.relay(relay, newestOf: name, maxAge: maxAge) { result in
-                let answers = self.state.value.waiting.removeValue(forKey: relay)?.answers ?? []
-                if case .success(let told) = result { self.keep(told, relay) }
-                for answer in answers { answer(result, self.engine.head.sequence) }
-            }
-            self.state.value.waiting[relay] = (id, [answer])
-        }
-    }
-
-    private func keep(_ told: RelayedAnswer, _ relay: VenueRelay) {
-        let now = Moment.current.instant
-        state.value.kept.keep(
-            told, bytes: told.body.count, to: relay, for: told.lifetime(of: relay, at: engine.venueTime), receivedAt: now, now: now)
     }
 }
 

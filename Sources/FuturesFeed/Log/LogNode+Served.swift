@@ -154,14 +154,13 @@ extension LogNode: ServedFeed {
     package func relay(
         _ request: VenueRelay, newestOf name: FuturesServiceStreamName?, maxAge: Int64?,
         _ answer: @escaping (Result<RelayedAnswer, FeedError>) -> Void
-    ) -> RelayID {
+    ) -> (() -> Void)? {
         // The ingest waits ten seconds for weight, and five for the venue.
         askIngest(.relay(request, newestOf: name, maxAge: maxAge), within: .seconds(16), each: .seconds(6), answer)
-        return RelayID(0)
+        return nil
     }
 
-    /// The ingest counts the readers that wait for the same answer.
-    package func want(_ id: RelayID) {}
+    package var mayAnswerLate: Bool { true }
 
     package var peers: (any FeedPeers)? { self }
 }

@@ -26,7 +26,8 @@ struct Access: Sendable {
         static let unknown = Refused(reason: .credential, problem: Problems.unauthorized(nil))
     }
 
-    typealias Handler = @Sendable (HTTPRequest, HTTPResponder, Caller) -> Void
+    /// Answers a request through the responder, now or later, or throws the problem to answer with.
+    typealias Handler = @Sendable (HTTPRequest, HTTPResponder, Caller) throws(HTTPProblem) -> Void
 
     let gatekeeper: Gatekeeper
     /// Origins whose pages may change state. If nil, pages that send a credential may.
@@ -62,7 +63,8 @@ struct Access: Sendable {
                 if let parameters, let unknown = request.query.first(where: { !parameters.contains($0.name) }) {
                     return responder.respond(Problems.unknownParameter(unknown.name, parameters).response)
                 }
-                handler(request, left.map { responder.adding(Self.rateLimitFields($0)) } ?? responder, caller)
+                let answering = left.map { responder.adding(Self.rateLimitFields($0)) } ?? responder
+                do throws(HTTPProblem) { try handler(request, answering, caller) } catch { answering.respond(error.response) }
             } catch let limit as LimitReached {
                 responder.respond(limited(request, limit))
             } catch let refusal as Refused {

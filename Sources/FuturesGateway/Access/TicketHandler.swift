@@ -9,7 +9,7 @@ struct TicketHandler: Sendable {
     /// This node's name, which prefixes its tickets so that other nodes know where to redeem them; nil for a standalone gateway.
     let node: String?
 
-    func issue(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
+    func issue(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) throws(HTTPProblem) {
         do throws(AccessError) {
             let ticket = try gatekeeper.ticket(for: caller.principal, at: Access.now)
             var writer = JSONWriter()
@@ -20,8 +20,7 @@ struct TicketHandler: Sendable {
             responder.respond(StreamHandlers.json(200, writer.bytes))
         } catch {
             gatekeeper.count(.tickets)
-            responder.respond(
-                HTTPProblem(status: 429, title: "Too many tickets", detail: error.message, headers: [HTTPHeader("Retry-After", "60")]).response)
+            throw HTTPProblem(status: 429, title: "Too many tickets", detail: error.message, headers: [HTTPHeader("Retry-After", "60")])
         }
     }
 }

@@ -41,7 +41,7 @@ final class ContentSearch {
         finish(judge(content, status, hub.isSimulated(name)))
     }
 
-    private func wait(on hub: EventHub, for awaited: EventHub.Awaited, _ patience: Duration) {
+    private func wait(on hub: EventHub, for awaited: AwaitedEvent, _ patience: Duration) {
         waiting = hub.wait(for: name, awaited, timeout: max(patience, .zero), from: address) { [self] result in
             waiting = nil
             guard case .failure(let error) = result, hub.content(of: name) == nil else { return go(on: hub) }
@@ -101,20 +101,5 @@ extension FuturesServiceFeedContent {
         case .bar(let rows): return last.map { with(.bar(Array(rows.suffix($0)))) } ?? self
         default: return self
         }
-    }
-}
-
-extension EventHub {
-    /// The upstreams. The venue's data is simulated if the configuration or the venue says so.
-    nonisolated var upstreams: [Upstream] {
-        let known = feed.dialect.upstreams
-        guard let first = known.first, !first.isSimulated, feed.listing?.isSimulated == true else { return known }
-        return [Upstream(name: first.name, venue: first.venue, isSimulated: true, lines: first.lines)] + known.dropFirst()
-    }
-
-    /// Whether the data of the stream's upstream is simulated.
-    nonisolated func isSimulated(_ name: FuturesServiceStreamName) -> Bool {
-        let upstream = name.upstream.map { prefix in upstreams.first { $0.name == prefix.name } } ?? upstreams.first
-        return upstream?.isSimulated ?? false
     }
 }

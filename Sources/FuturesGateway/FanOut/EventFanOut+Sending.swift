@@ -64,7 +64,7 @@ extension EventFanOut {
             return .ended
         }
         if client.isReplaying {
-            if !client.awaitsPiece { callbacks.hungry(client.number) }
+            if !client.awaitsPiece { (client.options.notifications == nil ? callbacks.hungry : callbacks.notified)(client.number) }
             client.awaitsPiece = true
             return .open
         }

@@ -16,6 +16,8 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         let fellBehind: @Sendable (_ number: UInt64, _ ring: Int) -> Void
         /// A reader of a replay has received everything it was given.
         let hungry: @Sendable (_ number: UInt64) -> Void
+        /// An agent has received every notification so far.
+        let notified: @Sendable (_ number: UInt64) -> Void
         /// A reader of a replay now reads live events, or could not, because the rings start too late.
         let wentLive: @Sendable (_ number: UInt64, _ isLive: Bool) -> Void
     }
@@ -98,8 +100,6 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
 
     private func isRead(_ stream: EventStream) -> Bool { clients.contains(stream.slot) && clients[stream.slot].stream == stream }
 
-    private func slot(of number: UInt64) -> Int? { slots[number].map { Int($0) } }
-
     private func perform(_ command: FanOutInbox.Command, _ now: Int64) {
         switch command {
         case .addRing(let index, let name, let ring):
@@ -123,30 +123,13 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             assert(slots.isEmpty, "The hub suspended a thread that has readers.")
             rings = Slab()
             grownRings = []
-        case .open(let number, let stream, let opening):
-            open(number, stream, opening, now)
-        case .subscribe(let number, let values, let head, let done):
-            if let slot = slot(of: number) { settle(slot, subscribe(&clients[slot], values, head, now)) }
-            done()
-        case .unsubscribe(let number, let rings, let done):
-            if let slot = slot(of: number) { unsubscribe(&clients[slot], rings) }
-            done()
-        case .pause(let number, let rings, let done):
-            if let slot = slot(of: number) { pause(&clients[slot], rings) }
-            done()
-        case .resume(let number, let values, let head, let done):
-            if let slot = slot(of: number) { settle(slot, resume(&clients[slot], values, head, now)) }
-            done()
-        case .refill(let number, let value):
-            if let slot = slot(of: number) { settle(slot, refill(&clients[slot], value, now)) }
-        case .play(let number, let bytes):
-            if let slot = slot(of: number) { settle(slot, play(&clients[slot], bytes, now)) }
-        case .goLive(let number, let values, let head, let after, let news):
-            if let slot = slot(of: number) { settle(slot, goLive(&clients[slot], values, head, after, news, now)) }
-        case .end(let number, let code, let reason):
-            guard let slot = slot(of: number) else { return }
-            end(&clients[slot], code: code, reason: reason)
-            settle(slot, flush(&clients[slot], now))
+        case .reader(let number, let command, let done):
+            if case .open(let stream, let opening) = command {
+                open(number, stream, opening, now)
+            } else if let slot = slots[number].map({ Int($0) }) {
+                settle(slot, serve(&clients[slot], command, now))
+            }
+            done?()
         case .relieve(let readers):
             relieve(readers, now)
         case .limit(let quota):
@@ -155,6 +138,23 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         case .measure(let answer):
             answer(reading)
         }
+    }
+
+    private func serve(_ client: inout EventClient, _ command: FanOutInbox.ReaderCommand, _ now: Int64) -> EventClient.Connection {
+        switch command {
+        case .open: return .open
+        case .subscribe(let values, let head): return subscribe(&client, values, head, now)
+        case .unsubscribe(let rings): unsubscribe(&client, rings)
+        case .pause(let rings): pause(&client, rings)
+        case .resume(let values, let head): return resume(&client, values, head, now)
+        case .refill(let value): return refill(&client, value, now)
+        case .play(let bytes): return play(&client, bytes, now)
+        case .goLive(let values, let head, let after, let news): return goLive(&client, values, head, after, news, now)
+        case .end(let code, let reason):
+            end(&client, code: code, reason: reason)
+            return flush(&client, now)
+        }
+        return .open
     }
 
     private func open(_ number: UInt64, _ stream: EventStream, _ opening: Opening, _ now: Int64) {

@@ -61,8 +61,12 @@ final class EventRings: @unchecked Sendable {
     /// The thread of a reader, which its number determines.
     func thread(of number: UInt64) -> Int { Int(number % UInt64(inboxes.count)) }
 
-    /// Posts a command to a reader's thread. Call it from any thread.
-    func post(_ command: FanOutInbox.Command, to number: UInt64) { inboxes[thread(of: number)].post(command) }
+    /// Posts a command for a reader to its thread. Call it from any thread.
+    ///
+    /// - Parameter done: Called on that thread when the command has taken effect, even if the reader has left.
+    func post(_ command: FanOutInbox.ReaderCommand, to number: UInt64, done: (@Sendable () -> Void)? = nil) {
+        inboxes[thread(of: number)].post(.reader(number, command, done: done))
+    }
 
     /// Counts a new reader and returns its number. The first thread with few readers gets it; if there is none, the thread with the fewest.
     ///

@@ -17,25 +17,30 @@ final class FanOutInbox: Sendable {
         case renew(Int, RingView, Int64)
         /// The last reader has left. Drops all rings.
         case rest
-        case open(number: UInt64, EventStream, Opening)
-        /// In this and the next three commands, `done` is called on the loop's thread when the command has taken effect, even if the reader has left.
-        case subscribe(number: UInt64, [CachedValue], head: EventID, done: @Sendable () -> Void)
-        case unsubscribe(number: UInt64, [Int], done: @Sendable () -> Void)
-        case pause(number: UInt64, [Int], done: @Sendable () -> Void)
-        case resume(number: UInt64, [CachedValue], head: EventID, done: @Sendable () -> Void)
-        case refill(number: UInt64, CachedValue)
-        /// A piece of the replay.
-        case play(number: UInt64, [UInt8])
-        /// The reader has received the whole replay. If it has everything up to `after`, it gets the following events; otherwise the snapshots.
-        /// `news` announces which.
-        case goLive(number: UInt64, [CachedValue], head: EventID, after: UInt64?, news: [UInt8])
-        case end(number: UInt64, code: String, reason: String)
+        /// A command for one reader. `done` is called on the loop's thread when the command has taken effect, even if the reader has left.
+        case reader(UInt64, ReaderCommand, done: (@Sendable () -> Void)?)
         /// Ends this many of the readers that accept no data, because memory is short.
         case relieve(readers: Int)
         /// Limits the blocks of each compression group.
         case limit(RingQuota)
         /// Calls back with the metrics, on the loop's thread.
         case measure(@Sendable (FanOutTally) -> Void)
+    }
+
+    /// A command for one reader.
+    enum ReaderCommand: Sendable {
+        case open(EventStream, Opening)
+        case subscribe([CachedValue], head: EventID)
+        case unsubscribe([Int])
+        case pause([Int])
+        case resume([CachedValue], head: EventID)
+        case refill(CachedValue)
+        /// A piece of the replay, or a notification.
+        case play([UInt8])
+        /// The reader has received the whole replay. If it has everything up to `after`, it gets the following events; otherwise the snapshots.
+        /// `news` announces which.
+        case goLive([CachedValue], head: EventID, after: UInt64?, news: [UInt8])
+        case end(code: String, reason: String)
     }
 
     private struct State {

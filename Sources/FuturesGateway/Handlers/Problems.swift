@@ -47,7 +47,7 @@ enum Problems {
         status: 409, title: "Replaying", detail: "The connection is replaying the tape and cannot be changed; wait for its live event, or close it.",
         extensions: [("code", .string("replaying"))])
 
-    static func settled(_ name: String) -> HTTPResponse {
+    static func settled(_ name: String) -> HTTPProblem {
         failure(FeedError(.settled, "The venue has settled the symbol of \(name); the stream has ended."))
     }
 
@@ -65,8 +65,7 @@ enum Problems {
 
     static let controlledTooOften = HTTPProblem(
         status: 429, title: "Too many requests", detail: "The limit is ten control requests a second per connection; try again in a second.",
-        headers: [HTTPHeader(name: "Retry-After", value: "1")]
-    ).response
+        headers: [HTTPHeader(name: "Retry-After", value: "1")])
 
     static let full = HTTPProblem(
         status: 503, title: "Full",
@@ -78,8 +77,8 @@ enum Problems {
         headers: [HTTPHeader(name: "Retry-After", value: "5")]
     ).response
 
-    /// The response to a request that failed because of the venue.
-    static func failure(_ error: FeedError) -> HTTPResponse {
+    /// The problem of a request that failed because of the venue.
+    static func failure(_ error: FeedError) -> HTTPProblem {
         let (status, title): (Int, String) =
             switch error.code {
             case .unknownStream: (404, "Unknown stream")
@@ -93,10 +92,7 @@ enum Problems {
             }
         var extensions: [(String, HTTPProblem.Value)] = [("code", .string(error.code.rawValue))]
         if let venueCode = error.venueCode { extensions.append(("venueCode", .number(venueCode))) }
-        var response = HTTPProblem(status: status, title: title, detail: error.message, extensions: extensions).response
-        if let retryAfterMs = error.retryAfterMs {
-            response.headers.append(HTTPHeader(name: "Retry-After", value: String(max(0, retryAfterMs &+ 999) / 1000)))
-        }
-        return response
+        let retryAfter = error.retryAfterMs.map { [HTTPHeader(name: "Retry-After", value: String(max(0, $0 &+ 999) / 1000))] }
+        return HTTPProblem(status: status, title: title, detail: error.message, extensions: extensions, headers: retryAfter ?? [])
     }
 }

@@ -53,20 +53,17 @@ struct StreamHandlers: Sendable {
     }
 
     /// `GET /streams/{name}`
-    func snapshot(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
-        guard let name = stream(request, responder, caller) else { return }
-        guard let wait = seconds("wait", of: request, default: 5, upTo: 30, responder) else { return }
+    func snapshot(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) throws(HTTPProblem) {
+        let name = try stream(request, caller)
+        let wait = try request.integer("wait", 0...30, "must be whole seconds from 0 to 30.") ?? 5
         let bounds = FreshnessBounds(age: request.query("maxAge"), unverified: request.query("maxUnverified"))
-        if let unreadable = bounds.unreadable {
-            return responder.respond(Problems.badParameter(unreadable, "must be milliseconds, 0 or more.").response)
-        }
+        if let unreadable = bounds.unreadable { throw Problems.badParameter(unreadable, "must be milliseconds, 0 or more.") }
         let depth = request.query("depth").flatMap { ParameterText.integer($0, 5...1000) }
         if request.query("depth") != nil, name.mergeRule != .book {
-            return responder.respond(Problems.badParameter("depth", "applies only to order books such as btcusdt@depth; leave it out here.").response)
+            throw Problems.badParameter("depth", "applies only to order books such as btcusdt@depth; leave it out here.")
         }
         if let text = request.query("depth"), ![5, 10, 20, 50, 100, 500, 1000].contains(depth) {
-            return responder.respond(
-                Problems.badParameter("depth", "must be 5, 10, 20, 50, 100, 500 or 1000; it was \(text.prefix(20)).").response)
+            throw Problems.badParameter("depth", "must be 5, 10, 20, 50, 100, 500 or 1000; it was \(text.prefix(20)).")
         }
         let noneMatch = request.header("If-None-Match")
         let patience = noneMatch == nil ? nil : request.preferredWait
@@ -83,7 +80,7 @@ struct StreamHandlers: Sendable {
                 }
                 return Self.poll(hub, name, until: .now + .seconds(patience), bounds, caller, responder) { answer() ?? Self.vanished(name) }
             }
-            guard !hub.isRetired(name) else { return responder.respond(Problems.settled(name.description)) }
+            guard !hub.isRetired(name) else { return responder.respond(Problems.settled(name.description).response) }
             do throws(EventHub.Refusal) { try hub.checkRoom(for: [name], from: caller.address) } catch {
                 return responder.respond(EventHandlers.problem(error).response)
             }
@@ -93,7 +90,7 @@ struct StreamHandlers: Sendable {
                 case .failure(let error):
                     switch hub.absence(of: name, error) {
                     case .quiet: Self.nothingYet(name)
-                    case .failed(let error): Problems.failure(error)
+                    case .failed(let error): Problems.failure(error).response
                     }
                 }
             }
@@ -101,11 +98,11 @@ struct StreamHandlers: Sendable {
     }
 
     /// `POST /streams/{name}/refetch`
-    func refetch(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
-        guard let name = stream(request, responder, caller) else { return }
+    func refetch(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) throws(HTTPProblem) {
+        let name = try stream(request, caller)
         do throws(LimitReached) {
             try hub.gatekeeper.spend(hub.cost(ofFetching: [name]), by: caller.principal, from: caller.address, at: Access.now)
-        } catch { return responder.respond(Problems.limited(error).response) }
+        } catch { throw Problems.limited(error) }
         let isAsync = request.prefers("respond-async")
         hub.run { hub in
             do throws(EventHub.Refusal) { try hub.checkRoom(for: [name], from: caller.address) } catch {
@@ -115,7 +112,7 @@ struct StreamHandlers: Sendable {
                 return Self.wait(hub, for: name, .fetch, timeout: .seconds(15), caller, responder) { result in
                     switch result {
                     case .success: Self.snapshot(of: name, hub) ?? Self.vanished(name)
-                    case .failure(let error): Problems.failure(error)
+                    case .failure(let error): Problems.failure(error).response
                     }
                 }
             }
@@ -130,8 +127,8 @@ struct StreamHandlers: Sendable {
     }
 
     /// `GET /streams/{name}/status`
-    func status(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
-        guard let name = stream(request, responder, caller) else { return }
+    func status(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) throws(HTTPProblem) {
+        let name = try stream(request, caller)
         hub.run { hub in
             let status = hub.status(of: name)
             let incidents = hub.feed.incidents(of: name)
@@ -164,7 +161,7 @@ struct StreamHandlers: Sendable {
     /// Responds when the awaited event occurs or the time is up. Meanwhile the request counts as one of its address's connections. If the client
     /// disconnects, the wait ends.
     private static func wait(
-        _ hub: EventHub, for name: FuturesServiceStreamName, _ awaited: EventHub.Awaited, timeout: Duration, _ caller: Access.Caller,
+        _ hub: EventHub, for name: FuturesServiceStreamName, _ awaited: AwaitedEvent, timeout: Duration, _ caller: Access.Caller,
         _ responder: HTTPResponder, longer: @escaping () -> Duration? = { nil }, _ answer: @escaping (Result<Void, FeedError>) -> HTTPResponse
     ) {
         let lease: Gatekeeper.Lease
@@ -187,30 +184,18 @@ struct StreamHandlers: Sendable {
         return PreparedAnswers.Key(target: target, isGzip: isGzip)
     }
 
-    /// The stream in the path; nil if it does not exist or is not permitted and the request has been answered.
-    func stream(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) -> FuturesServiceStreamName? {
+    /// The stream in the path.
+    func stream(_ request: HTTPRequest, _ caller: Access.Caller) throws(HTTPProblem) -> FuturesServiceStreamName {
         let text = request.parameters["name"] ?? ""
-        if let name = FuturesServiceStreamName(text), !caller.principal.permission.allows(stream: name.description) {
+        let name = FuturesServiceStreamName(text)
+        if let name, !caller.principal.permission.allows(stream: name.description) {
             hub.gatekeeper.count(.forbidden)
-            responder.respond(Problems.forbidden(stream: name.description).response)
-            return nil
+            throw Problems.forbidden(stream: name.description)
         }
-        guard let name = FuturesServiceStreamName(text), hub.knows(name) else {
-            responder.respond(
-                FuturesServiceStreamName(text).map(hub.isSettled) == true
-                    ? Problems.settled(text) : Problems.unknownStreams([(text, hub.mistake(in: text))]).response)
-            return nil
+        guard let name, hub.knows(name) else {
+            throw name.map(hub.isSettled) == true ? Problems.settled(text) : Problems.unknownStreams([(text, hub.mistake(in: text))])
         }
         return name
-    }
-
-    private func seconds(_ name: String, of request: HTTPRequest, default value: Int, upTo limit: Int, _ responder: HTTPResponder) -> Int? {
-        guard let text = request.query(name) else { return value }
-        guard let seconds = ParameterText.integer(text, 0...limit) else {
-            responder.respond(Problems.badParameter(name, "must be whole seconds from 0 to \(limit).").response)
-            return nil
-        }
-        return seconds
     }
 
     /// Waits for the next change of a known snapshot, but no longer than the current one stays within the bounds.
@@ -237,7 +222,7 @@ struct StreamHandlers: Sendable {
             return response
         }
         // A weak ETag, because the body contains its freshness, which changes while the value stays the same (RFC 9110 §8.8.1).
-        let tag = "W/\"\(id)-\(status.state.rawValue)\(depth.map { "-\($0)" } ?? "")\(snapshot.isCompressed ? "-gzip" : "")\""
+        let tag = "W/\"\(id)-\(status.state.rawValue)\(depth.map { "-\($0)" } ?? "")\(snapshot.body.isCompressed ? "-gzip" : "")\""
         var headers = [
             HTTPHeader(name: "ETag", value: tag),
             HTTPHeader(name: "X-Feed-State", value: status.state.rawValue),
@@ -251,13 +236,13 @@ struct StreamHandlers: Sendable {
             HTTPHeader(name: "Last-Modified", value: httpDate(snapshot.receivedAt)),
             HTTPHeader(name: "Link", value: "</events?streams=\(name.description.percentEncoded)&lastEventId=\(point)>; rel=\"monitor\""),
         ]
-        if snapshot.isCompressed { contentHeaders.append(HTTPHeader(name: "Content-Encoding", value: "gzip")) }
-        let body = snapshot.body
+        if snapshot.body.isCompressed { contentHeaders.append(HTTPHeader(name: "Content-Encoding", value: "gzip")) }
+        let body = snapshot.body.bytes
         let freshness = [("X-Feed-Age-Ms", status.ageMs ?? 0), ("X-Feed-Unverified-Ms", status.unverifiedMs ?? 0)]
         if let key {
             let prepared = PreparedAnswer(
                 content: body, entityTag: tag, headers: headers, contentHeaders: contentHeaders, countingHeaders: freshness,
-                lifetime: snapshot.lifetime, route: "/streams/{name}")
+                lifetime: snapshot.body.lifetime, route: "/streams/{name}")
             hub.prepare(prepared, for: name, key)
         }
         headers += freshness.map { HTTPHeader(name: $0.0, value: String($0.1)) }
@@ -279,7 +264,7 @@ struct StreamHandlers: Sendable {
     }
 
     private static func vanished(_ name: FuturesServiceStreamName) -> HTTPResponse {
-        Problems.failure(FeedError(.timedOut, "The stream \(name) was released during the request; try again."))
+        Problems.failure(FeedError(.timedOut, "The stream \(name) was released during the request; try again.")).response
     }
 
     static func json(_ status: Int, _ body: [UInt8], _ headers: [HTTPHeader] = []) -> HTTPResponse {

@@ -11,6 +11,7 @@ struct TapeHandlers: Sendable {
     let hub: EventHub
     let tape: Tape?
     let worker: TapeWorker?
+    let replays: Replays?
     let configuration: TapeConfiguration?
 
     /// How long a request and a resuming reader wait for the tape. After that, the reader starts with new snapshots.
@@ -45,16 +46,15 @@ struct TapeHandlers: Sendable {
     }
 
     /// `GET /tape/{name}`
-    func lines(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
-        guard let name = StreamHandlers(hub: hub).stream(request, responder, caller), isRecorded(name, responder),
-            let from = time("from", of: request, responder), let to = time("to", of: request, responder)
-        else { return }
+    func lines(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) throws(HTTPProblem) {
+        let name = try recordedStream(request, caller)
+        let (from, to) = (try request.time("from"), try request.time("to"))
         let text = request.query("after")
         let after = text.flatMap { EventID($0) }
         guard text == nil || after != nil else {
-            return responder.respond(Problems.badParameter("after", "must be an event's id from the Link of an earlier response.").response)
+            throw Problems.badParameter("after", "must be an event's id from the Link of an earlier response.")
         }
-        if let from, let to, from > to { return responder.respond(Self.backwards.response) }
+        if let from, let to, from > to { throw Self.backwards }
         let (work, isGzip) = (DeskWork<TapePage>(), request.acceptsGzip)
         read(responder, caller) { (reader, isLate) throws(TapeError) in
             if work.value == nil {
@@ -67,13 +67,10 @@ struct TapeHandlers: Sendable {
     }
 
     /// `GET /streams/{name}?at=`
-    func snapshot(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
-        guard let name = StreamHandlers(hub: hub).stream(request, responder, caller), isRecorded(name, responder),
-            let given = time("at", of: request, responder), let at = given
-        else { return }
+    func snapshot(_ request: HTTPRequest, at: Int64, _ responder: HTTPResponder, _ caller: Access.Caller) throws(HTTPProblem) {
+        let name = try recordedStream(request, caller)
         for other in ["wait", "maxAge", "maxUnverified", "depth"] where request.query(other) != nil {
-            return responder.respond(
-                Problems.badParameter(other, "cannot be combined with at, because it limits the age of current values.").response)
+            throw Problems.badParameter(other, "cannot be combined with at, because it limits the age of current values.")
         }
         let (dialect, work) = (hub.feed.dialect, DeskWork<PastReading>())
         read(responder, caller) { (reader, isLate) throws(TapeError) in
@@ -92,22 +89,22 @@ struct TapeHandlers: Sendable {
     /// disconnects first.
     func prepare(
         _ options: ReplayOptions, of names: [FuturesServiceStreamName], _ format: EventFormat, _ responder: HTTPResponder,
-        _ caller: Access.Caller, _ done: @escaping @Sendable (Result<Replays.Play, Refused>) -> Void
+        _ caller: Access.Caller, _ done: @escaping @Sendable (Result<Replays.Play, HTTPProblem>) -> Void
     ) {
-        if let refusal = names.lazy.compactMap(refusal).first { return done(.failure(refusal)) }
+        if let problem = names.lazy.compactMap(problem).first { return done(.failure(problem)) }
         let (dialect, work, queue) = (hub.feed.dialect, DeskWork<TapeReplay>(), TapeWorker.Queue.caller(caller.holder))
         perform(responder, options.isResume ? .resuming : queue, within: options.isResume ? Self.patience.resume : Self.patience.request) {
             (reader, isLate) throws(TapeError) in
             if work.value == nil {
-                guard let extent = reader.extent() else { return .failure(Refused(Self.notYet)) }
+                guard let extent = reader.extent() else { return .failure(Self.notYet) }
                 if case .at(let from) = options.start {
-                    guard from >= extent.firstAt else { return .failure(Refused(Self.agedOut(extent.firstAt))) }
-                    guard from <= max(extent.lastAt, Moment.current.wallClock) else { return .failure(Refused(Self.notYet)) }
+                    guard from >= extent.firstAt else { return .failure(Self.agedOut(extent.firstAt)) }
+                    guard from <= max(extent.lastAt, Moment.current.wallClock) else { return .failure(Self.notYet) }
                 }
                 work.value = try TapeReplay(
                     reader, of: names, options.start, to: options.end, isWhole: options.isResume, format: format, reach: TapeFeeder.reach
                 ) { dialect.traits(of: $0)?.limit ?? 1000 }
-                guard work.value != nil else { return .failure(Refused(Self.notOnTape(extent.firstAt))) }
+                guard work.value != nil else { return .failure(Self.notOnTape(extent.firstAt)) }
             }
             guard try work.value?.prepare(isLate) == true, let replay = work.value else { return nil }
             work.value = nil
@@ -117,30 +114,21 @@ struct TapeHandlers: Sendable {
         }
     }
 
-    /// Why there is no replay.
-    struct Refused: Error {
-        let answer: HTTPResponse
-        init(_ problem: HTTPProblem) { answer = problem.response }
-    }
-
-    static let crowded = Refused(busy)
-    /// The reader has an event that is neither on the tape nor known to the feed.
-    static let lost = Refused(notOnTape(nil))
-
     /// Whether all of these streams are recorded.
-    func areRecorded(_ names: [FuturesServiceStreamName]) -> Bool { names.allSatisfy { refusal(of: $0) == nil } }
+    func areRecorded(_ names: [FuturesServiceStreamName]) -> Bool { names.allSatisfy { problem(of: $0) == nil } }
 
-    /// The response to a request for a stream's past; nil if the stream is recorded.
-    private func refusal(of name: FuturesServiceStreamName) -> Refused? {
-        guard let configuration else { return Refused(Self.noTape) }
+    /// Why a request for a stream's past fails; nil if the stream is recorded.
+    private func problem(of name: FuturesServiceStreamName) -> HTTPProblem? {
+        guard let configuration else { return Self.noTape }
         let text = name.description
-        return configuration.streams.contains { $0.matches(text) } ? nil : Refused(Self.notRecorded(name))
+        return configuration.streams.contains { $0.matches(text) } ? nil : Self.notRecorded(name)
     }
 
-    private func isRecorded(_ name: FuturesServiceStreamName, _ responder: HTTPResponder) -> Bool {
-        guard let refusal = refusal(of: name) else { return true }
-        responder.respond(refusal.answer)
-        return false
+    /// The recorded stream in the path.
+    private func recordedStream(_ request: HTTPRequest, _ caller: Access.Caller) throws(HTTPProblem) -> FuturesServiceStreamName {
+        let name = try StreamHandlers(hub: hub).stream(request, caller)
+        if let problem = problem(of: name) { throw problem }
+        return name
     }
 
     /// Sends the response that `body` creates on the tape's reading thread. `body` returns nil to be called again.
@@ -153,7 +141,7 @@ struct TapeHandlers: Sendable {
         } done: { result in
             switch result {
             case .success(let response): responder.respond(response)
-            case .failure(let refused): responder.respond(refused.answer)
+            case .failure(let problem): responder.respond(problem.response)
             }
         }
     }
@@ -162,34 +150,24 @@ struct TapeHandlers: Sendable {
     /// disconnects first.
     private func perform<Value: Sendable>(
         _ responder: HTTPResponder, _ queue: TapeWorker.Queue, within patience: TimeAmount,
-        _ body: @escaping @Sendable (TapeReader, _ isLate: () -> Bool) throws(TapeError) -> Result<Value, Refused>?,
-        done: @escaping @Sendable (Result<Value, Refused>) -> Void
+        _ body: @escaping @Sendable (TapeReader, _ isLate: () -> Bool) throws(TapeError) -> Result<Value, HTTPProblem>?,
+        done: @escaping @Sendable (Result<Value, HTTPProblem>) -> Void
     ) {
-        guard let worker else { return done(.failure(Refused(Self.noTape))) }
+        guard let worker else { return done(.failure(Self.noTape)) }
         let job = TapeJob()
         let lease = worker.perform(for: queue) { isLate in
-            let result: Result<Value, Refused>?
+            let result: Result<Value, HTTPProblem>?
             do throws(TapeError) {
                 // Every search is faster after each segment has been surveyed.
                 result = try worker.reader.survey(isLate) ? try body(worker.reader, isLate) : nil
-            } catch { result = .failure(Refused(Self.unreadable(error))) }
+            } catch { result = .failure(Self.unreadable(error)) }
             guard let result else { return false }
             job.end { done(result) }
             return true
         }
-        guard let lease else { return done(.failure(Self.crowded)) }
-        job.begin(lease, hub.feed.loop.scheduleTask(in: patience) { job.end { done(.failure(Self.crowded)) } })
+        guard let lease else { return done(.failure(Self.busy)) }
+        job.begin(lease, hub.feed.loop.scheduleTask(in: patience) { job.end { done(.failure(Self.busy)) } })
         responder.whenAbandoned { job.end() }
-    }
-
-    /// A time in ms since 1970 UTC, or nil if the parameter is missing. The outer optional is nil if it is invalid and the request has been answered.
-    func time(_ name: String, of request: HTTPRequest, _ responder: HTTPResponder) -> Int64?? {
-        guard let text = request.query(name) else { return .some(nil) }
-        guard let milliseconds = UTCTime.read(text) else {
-            responder.respond(Problems.badParameter(name, "must be a time such as 2026-11-23T09:00:00Z, or milliseconds since 1970 UTC.").response)
-            return nil
-        }
-        return .some(milliseconds)
     }
 }
 

@@ -47,17 +47,3 @@ extension StatusTable {
         return kinds
     }
 }
-
-extension EventHub {
-    /// Metrics whose cost does not grow with the number of streams; the streams are in a table.
-    var reading: FeedReading {
-        let gauges = feed.gauges
-        let tally = state.value.tally
-        var connections: [[ConnectionStatus.Phase: Int]] = tally.upstreams.map { _ in [:] }
-        for socket in gauges.connections { connections[feed.dialect.upstream(of: socket.endpoint)][socket.phase, default: 0] += 1 }
-        return FeedReading(
-            upstreams: upstreams, counters: gauges.counters, tally: tally, traffic: feed.traffic, connections: connections,
-            lines: gauges.lines, weight: gauges.weight, restPause: gauges.restPause,
-            pausedClients: state.value.pausedClients, listeners: state.value.notifier.count, refusals: gatekeeper.refusals, node: feed.peers?.reading)
-    }
-}

@@ -12,9 +12,14 @@ enum PeerQuestion: Equatable {
     var bytes: [UInt8] {
         switch self {
         case .connection(let request):
-            let names = request.names.map { $0.map(\.description).joined(separator: ",") } ?? "*"
+            let (action, names) =
+                switch request.action {
+                case .view: ("view", "*")
+                case .close: ("close", "*")
+                case .change(let change, let names): (change.rawValue, names?.map(\.description).joined(separator: ",") ?? "*")
+                }
             let caller = request.identity.map { "named \($0)" } ?? "nameless"
-            return Array(["connection", request.action.rawValue, request.id, names, caller].joined(separator: "\n").utf8)
+            return Array(["connection", action, request.id, names, caller].joined(separator: "\n").utf8)
         case .ticket(let ticket): return Array("ticket\n\(ticket)".utf8)
         }
     }
@@ -26,12 +31,28 @@ enum PeerQuestion: Equatable {
         }
         switch (lines.first, lines.count) {
         case ("connection", 5):
-            guard let action = ConnectionRequest.Action(rawValue: lines[1]) else { return nil }
             let names = lines[3] == "*" ? nil : lines[3].split(separator: ",").compactMap { FuturesServiceStreamName(String($0)) }
+            let action: ConnectionRequest.Action
+            switch lines[1] {
+            case "view": action = .view
+            case "close": action = .close
+            default:
+                guard let change = ConnectionRequest.Change(rawValue: lines[1]) else { return nil }
+                action = .change(change, names)
+            }
             let identity = lines[4].hasPrefix("named ") ? String(lines[4].dropFirst(6)) : nil
-            self = .connection(ConnectionRequest(action: action, id: lines[2], names: names, identity: identity))
+            self = .connection(ConnectionRequest(action: action, id: lines[2], identity: identity))
         case ("ticket", 2): self = .ticket(lines[1])
         default: return nil
+        }
+    }
+
+    /// Answers a question of another node. Call it on the feed's thread.
+    static func answer(_ question: [UInt8], on hub: EventHub, _ reply: @escaping @Sendable ([UInt8]) -> Void) {
+        switch PeerQuestion(question) {
+        case .connection(let request): hub.carryOut(request) { reply($0.portable) }
+        case .ticket(let ticket): reply((try? hub.gatekeeper.redeem(ticket: ticket, at: Access.now))?.portable ?? [])
+        case nil: reply([])
         }
     }
 }
@@ -54,17 +75,6 @@ enum NodeName {
     /// Whether this can be a node's name. A name is part of a NATS subject, in which points and asterisks have a meaning.
     private static func isName(_ bytes: some Sequence<UInt8>) -> Bool {
         bytes.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
-    }
-}
-
-extension EventHub {
-    /// Answers a question of another node.
-    func answer(_ question: [UInt8], _ reply: @escaping @Sendable ([UInt8]) -> Void) {
-        switch PeerQuestion(question) {
-        case .connection(let request): carryOut(request) { reply($0.portable) }
-        case .ticket(let ticket): reply((try? gatekeeper.redeem(ticket: ticket, at: Access.now))?.portable ?? [])
-        case nil: reply([])
-        }
     }
 }
 

@@ -86,8 +86,12 @@ final class Replays: Sendable {
         if lease == nil { feed(number, in: Self.poll) }
     }
 
-    /// Handles a refused switch to live events: the rings do not reach back to the end of the tape.
-    func refuse(_ number: UInt64) {
+    /// Handles the fan-out's report whether a reader could switch to live events. It could not if the rings do not reach back to the end of the tape.
+    func wentLive(_ number: UInt64, _ isLive: Bool) {
+        guard !isLive else {
+            stop(number)
+            return hub.run { $0.wentLive(number) }
+        }
         guard let play = plays.withLockedValue({ $0[number] }) else { return }
         worker.perform(for: play.options.isResume ? .resuming : play.queue) { _ in
             play.refused = play.refused.id == play.replay.last ? (play.refused.id, play.refused.times + 1) : (play.replay.last, 1)
@@ -109,7 +113,7 @@ final class Replays: Sendable {
             let (bytes, next) = try play.replay.next(until: due, atMost: Self.pieceBytes, isLate)
             guard bytes.isEmpty else {
                 play.paidUp = budget.withLockedValue { $0.pay(bytes.count, now: now) }
-                return hub.rings.post(.play(number: play.number, bytes), to: play.number)
+                return hub.rings.post(.play(bytes), to: play.number)
             }
             switch next {
             case .piece: feed(play.number, in: .zero)

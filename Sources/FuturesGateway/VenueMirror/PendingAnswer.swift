@@ -17,11 +17,6 @@ final class PendingAnswer {
     private var isFinished = false
     /// The wait for a stream, so that it can be cancelled.
     private var awaited: (name: FuturesServiceStreamName, number: UInt64)?
-    /// What has been tried, so that each step is tried only once.
-    private var contentDeadline: Instant?
-    private var believesSilence = false
-    private var hasFetchedNewest = false
-    private var hasFetchedBars = false
 
     init(ask: VenueMirror.Ask, mirror: VenueMirror) {
         self.ask = ask
@@ -29,21 +24,45 @@ final class PendingAnswer {
     }
 
     /// Answers from the stream, which is started if it has no readers.
-    func read(_ reading: VenueReading) {
+    func read(_ plan: AnswerPlan) {
         guard !isFinished else { return }
-        let name = reading.name
-        guard hub.knows(name), !hub.isRetired(name) else { return relay(reading.instead) }
-        let (now, listing) = (mirror.now, hub.feed.listing)
-        guard let (content, status) = hub.content(of: name), isTrue(status) else { return awaitContent(reading) }
-        mirror.hold(name)
-        let times = VenueTimes(now: now, fetched: status.source == .rest ? now &- (status.ageMs ?? 0) : nil, believesSilence: believesSilence)
-        let rendering = mirror.venue.render(reading, content, listing: listing, times) { [mirror] in mirror.kept($0)?.body.bytes }
-        switch rendering {
-        case .body(let body, let until): respond(body, status, content, lifetime: until.map { .milliseconds($0 &- now) })
-        case .isBehind(let since): awaitBar(reading, for: .milliseconds(since &- now) + VenueMirror.barPatience)
-        case .needs(let relays): fetchBars(relays, reading)
-        case .lacks: relay(reading.instead)
+        var plan = plan
+        let (name, now) = (plan.reading.name, mirror.now)
+        var source: (content: FuturesServiceFeedContent, status: StreamStatus)?
+        while true {
+            let found = find(plan, now, &source)
+            switch plan.next(found, now: Moment.current.instant, venueNow: now, mayAsk: mirror.mayAsk) {
+            case .renderAgain: continue
+            case .relay: return relay(plan.reading.instead)
+            case .respond(let body, let until):
+                guard let source else { return relay(plan.reading.instead) }
+                return respond(body, source.status, source.content, lifetime: until.map { .milliseconds($0 &- now) })
+            case .wait(let event, let timeout): return wait(for: event, of: name, timeout, plan)
+            case .fetchNewest(let newest):
+                guard beginToWait(.waited) else { return }
+                // The stream applies the answer's content, so the answer itself is not needed here.
+                return mirror.relays.ask(newest, newestOf: name) { [self, plan] _ in read(plan) }
+            case .fetchBars(let relays): return fetchBars(relays, plan)
+            }
         }
+    }
+
+    private func find(
+        _ plan: AnswerPlan, _ now: Int64, _ source: inout (content: FuturesServiceFeedContent, status: StreamStatus)?
+    ) -> AnswerPlan.Found {
+        let name = plan.reading.name
+        guard hub.knows(name), !hub.isRetired(name) else { return .noStream }
+        guard let (content, status) = hub.content(of: name), isTrue(status) else {
+            let status = hub.status(of: name)?.feed
+            let isComing = status.map { $0.state == .connecting || ($0.state == .live && !$0.isWhole) } ?? true
+            return .unverified(isComing: isComing, isUsed: status != nil)
+        }
+        mirror.hold(name)
+        source = (content, status)
+        let times = VenueTimes(
+            now: now, fetched: status.source == .rest ? now &- (status.ageMs ?? 0) : nil, believesSilence: plan.believesSilence)
+        return .rendering(
+            mirror.venue.render(plan.reading, content, listing: hub.feed.listing, times) { [mirror] in mirror.relays.kept($0)?.answer.body.bytes })
     }
 
     /// Whether the content may be returned as the venue's current data.
@@ -54,46 +73,14 @@ final class PendingAnswer {
         return status.state == .live || (status.state == .connecting && unverified <= 1_000)
     }
 
-    private func awaitContent(_ reading: VenueReading) {
-        let status = hub.status(of: reading.name)?.feed
-        let isComing = status.map { $0.state == .connecting || ($0.state == .live && !$0.isWhole) } ?? true
-        let now = Moment.current.instant
-        let deadline = contentDeadline ?? now + VenueMirror.patience
-        contentDeadline = deadline
-        guard isComing, now < deadline else { return relay(reading.instead) }
-        waitFor(reading, status == nil ? .value : .change, .nanoseconds(deadline.nanoseconds &- now.nanoseconds))
-    }
-
-    /// Waits for the next bar. If it does not arrive because there were no trades, REST has it, and is asked as often as is cheap. After that the
-    /// last bar is returned as the newest, as everywhere else while the stream is live.
-    private func awaitBar(_ reading: VenueReading, for patience: Duration) {
-        guard patience <= .zero else { return waitFor(reading, .change, patience) }
-        guard !hasFetchedNewest, let newest = reading.newest else { return relay(reading.instead) }
-        if believesSilence || mirror.mayAsk(newest) {
-            hasFetchedNewest = true
-            fetchNewest(newest, reading)
-        } else {
-            believesSilence = true
-            read(reading)
-        }
-    }
-
-    private func fetchNewest(_ newest: VenueRelay, _ reading: VenueReading) {
+    private func wait(for event: AwaitedEvent, of name: FuturesServiceStreamName, _ timeout: Duration, _ plan: AnswerPlan) {
         guard beginToWait(.waited) else { return }
-        // The stream applies the answer's content, so the answer itself is not needed here.
-        mirror.fetch(newest, newestOf: reading.name) { [self] _ in read(reading) }
-    }
-
-    private func waitFor(_ reading: VenueReading, _ event: EventHub.Awaited, _ timeout: Duration) {
-        guard beginToWait(.waited) else { return }
-        do throws(EventHub.Refusal) { try hub.checkRoom(for: [reading.name], from: ask.caller.address) } catch {
-            return relay(reading.instead)
+        do throws(EventHub.Refusal) { try hub.checkRoom(for: [name], from: ask.caller.address) } catch { return relay(plan.reading.instead) }
+        let number = hub.wait(for: name, event, timeout: timeout, from: ask.caller.address) { [self] _ in
+            awaited = nil
+            read(plan)
         }
-        let number = hub.wait(for: reading.name, event, timeout: timeout, from: ask.caller.address) { [self] _ in
-            self.awaited = nil
-            read(reading)
-        }
-        self.awaited = (reading.name, number)
+        awaited = (name, number)
     }
 
     /// Handles a client that disconnected: no further request is sent for it.
@@ -102,38 +89,41 @@ final class PendingAnswer {
         if let awaited { hub.abandon(awaited.name, awaited.number) }
     }
 
-    /// Fetches bars from before the stream's first one, and reads again when all have arrived.
-    private func fetchBars(_ relays: [VenueRelay], _ reading: VenueReading) {
-        guard !hasFetchedBars, beginToWait(.fetched) else { return hasFetchedBars ? relay(reading.instead) : () }
-        hasFetchedBars = true
-        do throws(LimitReached) { try mirror.spend(on: relays, for: ask) } catch {
-            return refuse(VenueHandlers.refusal(error), retryAfter: error.retryAfter)
-        }
+    private func fetchBars(_ relays: [VenueRelay], _ plan: AnswerPlan) {
+        guard beginToWait(.fetched), spend(on: relays) else { return }
         var left = relays.count
         for relay in relays {
-            mirror.fetch(relay) { [self] _ in
+            mirror.relays.ask(relay) { [self] _ in
                 left -= 1
-                if left == 0 { read(reading) }
+                if left == 0 { read(plan) }
             }
         }
     }
 
     /// Answers with the venue's current or kept answer.
     func relay(_ relay: VenueRelay) {
-        if let kept = mirror.kept(relay, maxAge: ask.maxAge) {
+        if let kept = mirror.relays.kept(relay, maxAge: ask.maxAge)?.answer {
             outcome = outcome ?? .kept
             return respond(kept)
         }
-        guard beginToWait(.fetched) else { return }
-        do throws(LimitReached) { try mirror.spend(on: [relay], for: ask) } catch {
-            return refuse(VenueHandlers.refusal(error), retryAfter: error.retryAfter)
-        }
-        mirror.fetch(relay, maxAge: ask.maxAge) { [self] result in
+        guard beginToWait(.fetched), spend(on: [relay]) else { return }
+        mirror.relays.ask(relay, maxAge: ask.maxAge) { [self] result in
             switch result {
             case .success(let answer): respond(answer)
             case .failure(let error):
                 refuse(.unavailable(error.message), retryAfter: error.retryAfterMs.map { max(1, Int(clamping: ($0 &+ 999) / 1000)) } ?? 1)
             }
+        }
+    }
+
+    /// Charges the requests' weight; false if the caller has none left, and the request has been refused.
+    private func spend(on relays: [VenueRelay]) -> Bool {
+        do throws(LimitReached) {
+            try mirror.spend(on: relays, for: ask)
+            return true
+        } catch {
+            refuse(VenueHandlers.refusal(error), retryAfter: error.retryAfter)
+            return false
         }
     }
 

@@ -33,15 +33,7 @@ final class VenueMirror: Sendable {
         let receivedAt: Instant
     }
 
-    /// A request to the venue, and how old an answer from another node may be.
-    private struct Question: Hashable {
-        let relay: VenueRelay
-        let maxAge: Int64?
-    }
-
     private struct State {
-        var kept: KeptAnswers<Answer>
-        var waiting: [Question: (id: RelayID, readers: [(Result<Answer, FeedError>) -> Void])] = [:]
         var counts: [String: [Outcome: UInt64]] = [:]
         /// Streams that requests use occasionally, and until when each stays subscribed.
         var held: [FuturesServiceStreamName: Instant] = [:]
@@ -65,6 +57,7 @@ final class VenueMirror: Sendable {
 
     let hub: EventHub
     let venue: VenueREST
+    let relays: SharedRelays<Answer>
     private let state: NIOLoopBoundBox<State>
 
     /// Nil if the upstream is not a venue.
@@ -74,13 +67,19 @@ final class VenueMirror: Sendable {
         guard let venue = hub.feed.venueREST else { return nil }
         self.hub = hub
         self.venue = venue
-        state = NIOLoopBoundBox.makeBoxSendingValue(State(kept: KeptAnswers(maximumBytes: maximumBytes)), eventLoop: hub.feed.loop)
+        relays = SharedRelays(hub.feed, maximumBytes: maximumBytes) { answer, receivedAt in
+            let compressed = answer.body.count >= 1024 ? hub.gzip(answer.body) : nil
+            let kept = Answer(
+                status: answer.status, body: SharedBytes(answer.body), compressed: compressed.map { SharedBytes($0) }, receivedAt: receivedAt)
+            return (kept, answer.body.count + (compressed?.count ?? 0))
+        }
+        state = NIOLoopBoundBox.makeBoxSendingValue(State(), eventLoop: hub.feed.loop)
     }
 
     /// The current metrics.
     var reading: VenueMirrorReading {
         VenueMirrorReading(
-            paths: venue.paths, counts: state.value.counts, kept: state.value.kept.count, keptBytes: state.value.kept.bytes,
+            paths: venue.paths, counts: state.value.counts, kept: relays.size.count, keptBytes: relays.size.bytes,
             held: state.value.held.count)
     }
 
@@ -91,7 +90,7 @@ final class VenueMirror: Sendable {
         case .refused(let refusal): pending.refuse(refusal)
         case .clock(let body): pending.respond(Array(body(now).utf8), [HTTPHeader("Content-Type", "application/json")])
         case .relay(let relay): pending.relay(relay)
-        case .stream(let reading): pending.read(reading)
+        case .stream(let reading): pending.read(AnswerPlan(reading))
         }
     }
 
@@ -100,45 +99,16 @@ final class VenueMirror: Sendable {
 
     func count(_ path: String, _ outcome: Outcome) { state.value.counts[path, default: [:]][outcome, default: 0] &+= 1 }
 
-    /// A kept answer of the venue that is still valid.
-    func kept(_ relay: VenueRelay, maxAge: Int64? = nil) -> Answer? {
-        state.value.kept.answer(to: relay, now: Moment.current.instant, maxAge: maxAge)?.answer
-    }
-
     /// Charges the weight of the requests to the venue that this request causes. Kept or already requested answers cost nothing.
     func spend(on relays: [VenueRelay], for ask: Ask) throws(LimitReached) {
-        let maxAge = hub.feed.peers == nil ? nil : ask.maxAge
-        let new = relays.filter { state.value.waiting[Question(relay: $0, maxAge: maxAge)] == nil && kept($0, maxAge: ask.maxAge) == nil }
+        let new = relays.filter { !self.relays.isRunning($0, maxAge: ask.maxAge) && self.relays.kept($0, maxAge: ask.maxAge) == nil }
         let cost = VenueCost(weight: new.reduce(0) { $0 + $1.weight }, of: hub.feed.weight.limit)
         try hub.gatekeeper.spend(cost, by: ask.caller.principal, from: ask.caller.address, at: Access.now)
     }
 
-    /// Sends a request to the venue, once for all requests that wait for the same answer.
-    ///
-    /// - Parameters:
-    ///   - name: The stream whose newest rows the answer contains; nil otherwise.
-    ///   - maxAge: How old an answer from another node may be, ms.
-    func fetch(
-        _ relay: VenueRelay, newestOf name: FuturesServiceStreamName? = nil, maxAge: Int64? = nil,
-        _ done: @escaping (Result<Answer, FeedError>) -> Void
-    ) {
-        // On a standalone gateway, every answer that arrives now is current.
-        let question = Question(relay: relay, maxAge: hub.feed.peers == nil ? nil : maxAge)
-        if let id = state.value.waiting[question]?.id {
-            state.value.waiting[question]?.readers.append(done)
-            return hub.feed.want(id)
-        }
-        let id = hub.feed.relay(relay, newestOf: name, maxAge: maxAge) { [self] result in
-            let answer = result.map { keep($0, to: relay) }
-            let readers = state.value.waiting.removeValue(forKey: question)?.readers ?? []
-            for reader in readers { reader(answer) }
-        }
-        state.value.waiting[question] = (id, [done])
-    }
-
     /// Whether the venue may be asked for the newest bars of a quiet market. This costs nothing if the same request is already running.
     func mayAsk(_ newest: VenueRelay) -> Bool {
-        guard state.value.waiting[Question(relay: newest, maxAge: nil)] == nil else { return true }
+        guard !relays.isRunning(newest) else { return true }
         let limit = hub.feed.weight.limit
         return state.value.questions.take(newest.weight, .perMinute(limit / Self.quietShare), now: Moment.current.instant.nanoseconds) == nil
     }
@@ -169,17 +139,5 @@ final class VenueMirror: Sendable {
         hub.release(gone)
         state.value.isSweeping = !state.value.held.isEmpty
         if state.value.isSweeping { hub.feed.loop.assumeIsolated().scheduleTask(in: .seconds(15)) { self.sweep() } }
-    }
-
-    private func keep(_ answer: RelayedAnswer, to relay: VenueRelay) -> Answer {
-        let instant = Moment.current.instant
-        let compressed = answer.body.count >= 1024 ? hub.state.value.deflater.gzip(answer.body) : nil
-        let kept = Answer(
-            status: answer.status, body: SharedBytes(answer.body), compressed: compressed.map { SharedBytes($0) },
-            receivedAt: Instant(nanoseconds: instant.nanoseconds - answer.ageMs * 1_000_000))
-        state.value.kept.keep(
-            kept, bytes: answer.body.count + (compressed?.count ?? 0), to: relay, for: answer.lifetime(of: relay, at: now),
-            receivedAt: kept.receivedAt, now: instant)
-        return kept
     }
 }

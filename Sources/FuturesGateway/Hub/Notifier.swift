@@ -1,8 +1,5 @@
 import FuturesFeed
-import GatewayAccess
-import MicroHTTP
 import NIOCore
-import Rings
 
 /// Notifies agents of changed streams. A notification carries no data, so one covers all changes since the last one. An agent that reads slowly gets
 /// the next one after it has read the last.
@@ -69,33 +66,5 @@ struct Notifier {
         listeners[number]?.isReady = false
         listeners[number]?.changed = []
         return listener.notifications.updated(listener.changed)
-    }
-}
-
-extension EventHub {
-    /// Handles a sent response head of an agent that wants change notifications.
-    func openNotifications(_ stream: EventStream, _ number: UInt64, _ client: Client, _ notifications: AgentNotifications) {
-        begin(client.streams, from: client.lease.address)
-        retain(client.streams)
-        state.value.notifier.add(number, notifications)
-        let opening = Opening(
-            client: text(of: client.id), streams: client.streams, options: client.options, retryMs: Self.retryMs, resume: .none, values: [],
-            head: feed.head)
-        rings.post(.open(number: number, stream, opening), to: number)
-        if state.value.isDraining { end(number, code: "draining", reason: "The gateway is stopping.") }
-        judge(number)
-    }
-
-    /// Records that a stream has changed.
-    func noteChange(of name: FuturesServiceStreamName) {
-        guard state.value.notifier.note(name) else { return }
-        feed.loop.assumeIsolated().scheduleTask(in: Notifier.round) {
-            for (number, bytes) in self.state.value.notifier.endRound() { self.rings.post(.play(number: number, bytes), to: number) }
-        }
-    }
-
-    /// Handles a listener that has read everything sent to it.
-    func notifyFurther(_ number: UInt64) {
-        if let bytes = state.value.notifier.ready(number) { rings.post(.play(number: number, bytes), to: number) }
     }
 }

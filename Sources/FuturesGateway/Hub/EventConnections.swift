@@ -1,0 +1,143 @@
+import FuturesFeed
+import GatewayAccess
+import NIOCore
+import Rings
+
+/// The hub's state of an event connection. Used only on the feed's thread.
+final class EventConnection {
+    let number: UInt64
+    /// The principal that opened the connection controls it under this id.
+    let id: ReaderID
+    var streams: [FuturesServiceStreamName]
+    let options: ConnectionOptions
+    fileprivate(set) var holder: EventConnections.Holder
+    /// Its share of the limits.
+    let lease: Gatekeeper.Lease
+    /// Whether its response head has been sent.
+    var isOpen = false
+    /// Whether it receives a replay.
+    var isReplaying = false
+    /// Whether its replay has an end, so that it never reads live events and its streams need no feed.
+    var isOfThePast: Bool { options.replay?.end != nil }
+    /// Nil until needed, because most readers only read.
+    private var rare: RareState?
+
+    /// State needed only by readers that pause streams, or whose credential expires.
+    private final class RareState {
+        var paused: Set<FuturesServiceStreamName> = []
+        var expiry: Scheduled<Void>?
+        var controlRequests = TokenBucket()
+    }
+
+    fileprivate init(
+        _ number: UInt64, id: ReaderID, streams: [FuturesServiceStreamName], options: ConnectionOptions, holder: EventConnections.Holder,
+        lease: Gatekeeper.Lease
+    ) {
+        self.number = number
+        self.id = id
+        self.streams = streams
+        self.options = options
+        self.holder = holder
+        self.lease = lease
+    }
+
+    private var begun: RareState {
+        if let rare { return rare }
+        let new = RareState()
+        rare = new
+        return new
+    }
+
+    fileprivate(set) var paused: Set<FuturesServiceStreamName> {
+        get { rare?.paused ?? [] }
+        set { if newValue != paused { begun.paused = newValue } }
+    }
+
+    /// The task that checks its access again.
+    var expiry: Scheduled<Void>? {
+        get { rare?.expiry }
+        set { if newValue != nil || rare != nil { begun.expiry = newValue } }
+    }
+
+    /// Whether the limit of control requests allows another one: 20 in a burst, then 10 per second.
+    func mayControl(now: Int64) -> Bool { begun.controlRequests.take(1, .perSecond(10), now: now) == nil }
+}
+
+/// The event connections of a hub: who opened each, which streams it reads and which it paused.
+struct EventConnections {
+    /// A principal as of its last check. Consecutive connections with the same principal share it.
+    final class Holder {
+        let principal: Principal
+
+        init(_ principal: Principal) { self.principal = principal }
+    }
+
+    /// The content of responses to control requests.
+    struct View: Sendable {
+        let id: String
+        let streams: [FuturesServiceStreamName]
+        let paused: [FuturesServiceStreamName]
+    }
+
+    /// The node's name, which precedes the ids of its connections; empty for a standalone gateway.
+    private let node: String
+    private var connections: [UInt64: EventConnection] = [:]
+    /// The connections' numbers, by half of their ids.
+    private var numbers: [UInt64: UInt64] = [:]
+    private var lastHolder: Holder?
+    /// How many connections have paused at least one stream.
+    private(set) var pausedCount = 0
+
+    init(node: String) { self.node = node }
+
+    var count: Int { connections.count }
+    var all: Dictionary<UInt64, EventConnection>.Values { connections.values }
+
+    subscript(number: UInt64) -> EventConnection? { connections[number] }
+
+    mutating func add(
+        _ number: UInt64, streams: [FuturesServiceStreamName], _ options: ConnectionOptions, of principal: Principal, _ lease: Gatekeeper.Lease
+    ) {
+        var id = ReaderID()
+        while numbers[id.low] != nil { id = ReaderID() }
+        connections[number] = EventConnection(number, id: id, streams: streams, options: options, holder: holder(principal), lease: lease)
+        numbers[id.low] = number
+    }
+
+    mutating func remove(_ number: UInt64) -> EventConnection? {
+        guard let connection = connections.removeValue(forKey: number) else { return nil }
+        numbers[connection.id.low] = nil
+        if !connection.paused.isEmpty { pausedCount -= 1 }
+        return connection
+    }
+
+    /// The open connection with this id; nil if there is none, or if another identity opened it.
+    func find(_ id: String, openedBy identity: String?) -> EventConnection? {
+        guard id.hasPrefix(node), let readerID = ReaderID(id.dropFirst(node.count)), let number = numbers[readerID.low],
+            let connection = connections[number], connection.id == readerID, connection.isOpen, connection.holder.principal.identity == identity
+        else { return nil }
+        return connection
+    }
+
+    /// Records the result of another check of the connection's principal.
+    mutating func renew(_ connection: EventConnection, _ principal: Principal) { connection.holder = holder(principal) }
+
+    mutating func setPaused(_ names: Set<FuturesServiceStreamName>, of connection: EventConnection) {
+        pausedCount += (names.isEmpty ? 0 : 1) - (connection.paused.isEmpty ? 0 : 1)
+        connection.paused = names
+    }
+
+    /// The id as clients see it; in a cluster it is prefixed with the node's name.
+    func text(of id: ReaderID) -> String { node + id.text }
+
+    func view(of connection: EventConnection) -> View {
+        View(id: text(of: connection.id), streams: connection.streams, paused: connection.streams.filter(connection.paused.contains))
+    }
+
+    private mutating func holder(_ principal: Principal) -> Holder {
+        if let last = lastHolder, last.principal == principal { return last }
+        let new = Holder(principal)
+        lastHolder = new
+        return new
+    }
+}

@@ -1,0 +1,224 @@
+import FuturesFeed
+import GatewayAccess
+import MicroHTTP
+import NIOCore
+import Replication
+import Rings
+
+/// What the hub answers about streams: snapshots, status, faults and metrics.
+extension EventHub {
+    /// A stream's status and the number of its readers.
+    struct Status: Sendable {
+        let feed: StreamStatus
+        let readers: Int
+    }
+
+    /// The last fault of an upstream.
+    struct Trouble: Sendable {
+        /// What went wrong, for a person.
+        let text: String
+        let at: Instant
+    }
+
+    /// Nil if the stream is not in use.
+    func status(of name: FuturesServiceStreamName) -> Status? {
+        feed.status(of: name).map { Status(feed: $0, readers: state.value.streams[name]?.demand ?? 0) }
+    }
+
+    /// The last fault of the stream's upstream; nil if there was none.
+    func lastTrouble(of name: FuturesServiceStreamName) -> Trouble? {
+        let kind = state.value.streams[name]?.kind ?? state.value.tally.kind(of: name)
+        return state.value.troubles[state.value.tally.kinds[kind].upstream]
+    }
+
+    /// Reads all streams. Only `StatusTables` calls this, which limits how often.
+    func readTable() -> StatusTable {
+        let statuses = feed.statuses()
+        let streams = state.value.streams
+        var tally = state.value.tally
+        let rows = statuses.streams.map { status in
+            let stream = streams[status.name]
+            let kind = stream?.kind ?? tally.kind(of: status.name)
+            return StatusTable.Row(
+                status: Status(feed: status, readers: stream?.demand ?? 0), kind: kind, upstream: tally.kinds[kind].upstream)
+        }
+        state.value.tally = tally
+        let upstreams = tally.upstreams.enumerated().map { ($1, state.value.troubles[$0]) }
+        return StatusTable(
+            rows: rows, upstreams: upstreams, lines: statuses.lines, readAt: statuses.now, knowsSymbols: statuses.knowsSymbols,
+            isStopping: isDraining || state.value.isLeaving, trouble: statuses.trouble)
+    }
+
+    /// Records a fault of an upstream. An error caused by the request, such as an unknown stream, does not count.
+    func noteTrouble(_ detail: EncodedEvent.Detail, upstream: Int) {
+        let text: String
+        switch detail {
+        case .disconnected(let reason):
+            text = reason
+            tables.outdate()
+        case .failed(let error) where error.tellsOfUpstream: text = error.message
+        default: return
+        }
+        state.value.troubles[upstream] = Trouble(text: text, at: Moment.current.instant)
+    }
+
+    // Snapshots.
+
+    /// A snapshot for a response.
+    struct Snapshot {
+        let body: SnapshotCache.Body
+        let status: StreamStatus
+        let receivedAt: Int64
+    }
+
+    /// The stream's snapshot; nil if the stream has no content. Each call restarts the linger, so a stream that is requested now and then stays live.
+    ///
+    /// - Parameters:
+    ///   - depth: The maximum number of levels per side of an order book; nil for all.
+    ///   - isGzip: Whether the body may be gzip.
+    func snapshot(of name: FuturesServiceStreamName, depth: Int? = nil, isGzip: Bool = false) -> Snapshot? {
+        renewLinger(of: name)
+        let read = feed.values(of: [name])
+        guard let (content, status) = read.values.first ?? nil else { return nil }
+        // A cluster has contents of streams that this node's readers do not use.
+        let stream = state.value.streams[name] ?? HubStream()
+        let body = stream.cache.body(of: content, status, depth: depth, now: read.now, gzip: isGzip ? state.value.deflater.gzip : nil)
+        return Snapshot(body: body, status: status, receivedAt: content.receivedAt)
+    }
+
+    /// A stream's content and status at one instant; nil if there is none yet.
+    func content(of name: FuturesServiceStreamName) -> (content: FuturesServiceFeedContent, status: StreamStatus)? {
+        feed.values(of: [name]).values.first ?? nil
+    }
+
+    /// The streams' snapshots as events without their ends, and the core's newest id. All are read at the same moment, so the snapshots include every
+    /// event up to that id.
+    func values(of names: [FuturesServiceStreamName], _ format: EventFormat) -> (values: [CachedValue], head: EventID) {
+        let rings = names.map { ring(of: $0, format) }
+        let read = feed.values(of: names)
+        var values: [CachedValue] = []
+        for (index, name) in names.enumerated() {
+            let body = read.values[index].map { stream(name).cache.event(of: $0.content, $0.status, now: read.now, format) }
+            values.append(CachedValue(ring: rings[index], body: body))
+        }
+        return (values, read.head)
+    }
+
+    /// Lets the server answer requests with this key without the hub, until the stream changes, for at most 0.1 s. After that, a request reaches the
+    /// hub again and restarts the linger.
+    func prepare(_ answer: PreparedAnswer, for name: FuturesServiceStreamName, _ key: PreparedAnswers.Key) {
+        if state.value.streams[name]?.cache.prepare(key) == true { preparedAnswers.put(answer, for: key) }
+    }
+
+    /// Compresses a body that is sent more than once; nil if zlib fails.
+    func gzip(_ bytes: [UInt8]) -> [UInt8]? { state.value.deflater.gzip(bytes) }
+
+    // Names and upstreams.
+
+    /// Whether the stream has ended, or its symbol is settled.
+    func isRetired(_ name: FuturesServiceStreamName) -> Bool {
+        feed.status(of: name)?.state == .ended || feed.isSettled(name)
+    }
+
+    /// Whether the name is a stream of a symbol that the venue has settled. Call it from any thread.
+    nonisolated func isSettled(_ name: FuturesServiceStreamName) -> Bool { feed.isSettled(name) }
+
+    /// Whether the name is a stream that can be read. Call it from any thread.
+    nonisolated func knows(_ name: FuturesServiceStreamName) -> Bool {
+        if feed.knows(name) { return true }
+        if feed.dialect.traits(of: name) != nil, !feed.isSettled(name) { feed.refreshListing() }
+        return false
+    }
+
+    /// The upstreams. The venue's data is simulated if the configuration or the venue says so.
+    nonisolated var upstreams: [Upstream] {
+        let known = feed.dialect.upstreams
+        guard let first = known.first, !first.isSimulated, feed.listing?.isSimulated == true else { return known }
+        return [Upstream(name: first.name, venue: first.venue, isSimulated: true, lines: first.lines)] + known.dropFirst()
+    }
+
+    /// Whether the data of the stream's upstream is simulated.
+    nonisolated func isSimulated(_ name: FuturesServiceStreamName) -> Bool {
+        let upstream = name.upstream.map { prefix in upstreams.first { $0.name == prefix.name } } ?? upstreams.first
+        return upstream?.isSimulated ?? false
+    }
+
+    // Faults.
+
+    /// Why a stream has no content.
+    enum Absence {
+        /// The stream is subscribed, no event has happened yet, and REST has no data.
+        case quiet
+        case failed(FeedError)
+    }
+
+    /// Why the stream has no connection: its own last incident, or otherwise the last fault of its upstream. Nil if it has a connection, has ended,
+    /// or had no fault yet.
+    func trouble(of name: FuturesServiceStreamName) -> String? {
+        let ofUpstream = lastTrouble(of: name)?.text
+        guard let status = feed.status(of: name), !status.isConnected, status.state != .ended else { return nil }
+        if feed.isCut(name) { return Self.cut }
+        guard let last = feed.incidents(of: name).last(where: { $0.kind == .disconnect || $0.kind == .fail }) else { return ofUpstream }
+        // The detail of a failure starts with its code.
+        return last.kind == .fail ? last.detail.split(separator: ": ", maxSplits: 1).last.map(String.init) : last.detail
+    }
+
+    /// Why a request for a stream without content failed. If the request only timed out, the result includes the last known reason.
+    func absence(of name: FuturesServiceStreamName, _ error: FeedError) -> Absence {
+        guard error.code == .timedOut else { return .failed(error) }
+        let failure = state.value.streams[name]?.failure
+        if let failure, !failure.isTransient { return .failed(failure) }
+        if let reason = trouble(of: name) ?? failure?.message {
+            return .failed(FeedError(.timedOut, "\(error.message) Last known reason: \(reason)"))
+        }
+        let isQuiet = feed.dialect.traits(of: name)?.hasSnapshotSource == false && status(of: name)?.feed.isConnected == true
+        return isQuiet ? .quiet : .failed(error)
+    }
+
+    private static let cut = "No data from the cluster log."
+
+    /// For a new reader: the event `disconnect` for each stream that has no connection, because the reader did not receive that event itself.
+    func troubles(of names: [FuturesServiceStreamName], _ format: EventFormat) -> [UInt8] {
+        names.flatMap { name in
+            trouble(of: name).map { reason in
+                format.body("disconnect", of: name.description, EventEncoder.disconnected(name, reason)) + format.end(nil)
+            } ?? []
+        }
+    }
+
+    /// For a reader that resumes: the event `disconnect` for each stream that only this node has lost.
+    func ownTroubles(of names: [FuturesServiceStreamName], _ format: EventFormat) -> [UInt8] {
+        names.filter(feed.isCut).flatMap { name in
+            format.body("disconnect", of: name.description, EventEncoder.disconnected(name, Self.cut)) + format.end(nil)
+        }
+    }
+
+    /// Explains why a name is not a stream. Call it from any thread.
+    nonisolated func mistake(in name: String) -> StreamNameMistake {
+        StreamNameMistake(name, dialect: feed.dialect, listing: feed.listing)
+    }
+
+    // Metrics.
+
+    /// Metrics whose cost does not grow with the number of streams; the streams are in a table.
+    var reading: FeedReading {
+        let gauges = feed.gauges
+        let tally = state.value.tally
+        var connections: [[ConnectionStatus.Phase: Int]] = tally.upstreams.map { _ in [:] }
+        for socket in gauges.connections { connections[feed.dialect.upstream(of: socket.endpoint)][socket.phase, default: 0] += 1 }
+        return FeedReading(
+            upstreams: upstreams, counters: gauges.counters, tally: tally, traffic: feed.traffic, connections: connections,
+            lines: gauges.lines, weight: gauges.weight, restPause: gauges.restPause,
+            pausedClients: state.value.connections.pausedCount, listeners: state.value.notifier.count, refusals: gatekeeper.refusals,
+            node: feed.peers?.reading)
+    }
+}
+
+extension FeedError {
+    fileprivate var tellsOfUpstream: Bool {
+        switch code {
+        case .rateLimited, .venueRejected, .subscriptionRejected, .unreachable, .timedOut, .malformed: true
+        case .unknownStream, .settled, .noSnapshotSource: false
+        }
+    }
+}

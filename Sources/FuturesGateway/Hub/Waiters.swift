@@ -1,0 +1,56 @@
+import FuturesFeed
+import Replication
+
+/// The event that a request waits for.
+enum AwaitedEvent {
+    /// Any content.
+    case value
+    /// The result of a fetch that the request started.
+    case fetch
+    /// A change of the content or of the state.
+    case change
+}
+
+/// The requests that wait for an event of one stream. `Timer` is what ends a wait in time.
+struct Waiters<Timer> {
+    /// A request that waits.
+    struct Waiter {
+        let awaited: AwaitedEvent
+        var timer: Timer
+        /// Called when the timer fires: how much longer to wait; nil to give up.
+        let longer: () -> Duration?
+        /// Called once.
+        let answer: (Result<Void, FeedError>) -> Void
+    }
+
+    private var waiters: [UInt64: Waiter] = [:]
+
+    var isEmpty: Bool { waiters.isEmpty }
+
+    mutating func add(_ waiter: Waiter, _ number: UInt64) { waiters[number] = waiter }
+
+    /// Removes the requests that an event answers, and returns them with their answer.
+    mutating func take(answeredBy event: EncodedEvent) -> (waiters: [Waiter], answer: Result<Void, FeedError>) {
+        guard !waiters.isEmpty else { return ([], .success(())) }
+        return switch (event.kind, event.detail) {
+        case (.fetchedValue, _), (.fetchedChange, _): (take { _ in true }, .success(()))
+        case (.value, _), (.change, _): (take { $0 != .fetch }, .success(()))
+        case (.status, _): (take { $0 == .change }, .success(()))
+        case (.fetchFailed, .failed(let error)): (take { $0 == .fetch }, .failure(error))
+        default: ([], .success(()))
+        }
+    }
+
+    /// Removes the requests that wait for events of this kind, and returns them.
+    mutating func take(_ matches: (AwaitedEvent) -> Bool) -> [Waiter] {
+        let numbers = waiters.filter { matches($0.value.awaited) }.keys
+        return numbers.compactMap { waiters.removeValue(forKey: $0) }
+    }
+
+    mutating func remove(_ number: UInt64) -> Waiter? { waiters.removeValue(forKey: number) }
+
+    /// How much longer the request waits after its timer has fired; nil if it gives up or has ended.
+    func patience(of number: UInt64) -> Duration? { waiters[number]?.longer() }
+
+    mutating func setTimer(_ timer: Timer, of number: UInt64) { waiters[number]?.timer = timer }
+}

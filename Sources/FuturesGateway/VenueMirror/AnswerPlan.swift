@@ -1,0 +1,69 @@
+import FuturesFeed
+
+/// Decides how one request for a path of the venue is answered from its stream. Each remedy is tried once, so the plan always ends.
+struct AnswerPlan {
+    /// What the hub has for the request.
+    enum Found {
+        /// The stream does not exist, or has ended.
+        case noStream
+        /// The stream's content may not be returned as current. `isComing` tells whether it probably may soon, `isUsed` whether the stream has readers.
+        case unverified(isComing: Bool, isUsed: Bool)
+        case rendering(VenueRendering)
+    }
+
+    enum Step: Equatable {
+        case respond([UInt8], until: Int64?)
+        /// Waits for an event of the stream, then continues.
+        case wait(AwaitedEvent, Duration)
+        /// Fetches the newest bars into the stream, then continues.
+        case fetchNewest(VenueRelay)
+        /// Fetches bars from before the stream's first one, then continues.
+        case fetchBars([VenueRelay])
+        /// Renders again, because `believesSilence` has changed.
+        case renderAgain
+        /// Passes the request on to the venue.
+        case relay
+    }
+
+    let reading: VenueReading
+    /// Whether the last bar counts as the newest although its end has passed.
+    private(set) var believesSilence = false
+    private var contentDeadline: Instant?
+    private var hasFetchedNewest = false
+    private var hasFetchedBars = false
+
+    init(_ reading: VenueReading) { self.reading = reading }
+
+    /// The next step.
+    ///
+    /// - Parameters:
+    ///   - venueNow: The venue's time, ms since 1970 UTC.
+    ///   - mayAsk: Whether the venue may be asked for the newest bars of a quiet market.
+    mutating func next(_ found: Found, now: Instant, venueNow: Int64, mayAsk: (VenueRelay) -> Bool) -> Step {
+        switch found {
+        case .noStream, .rendering(.lacks): return .relay
+        case .rendering(.body(let body, let until)): return .respond(body, until: until)
+        case .unverified(let isComing, let isUsed):
+            let deadline = contentDeadline ?? now + VenueMirror.patience
+            contentDeadline = deadline
+            guard isComing, now < deadline else { return .relay }
+            return .wait(isUsed ? .change : .value, .nanoseconds(deadline.nanoseconds &- now.nanoseconds))
+        case .rendering(.needs(let relays)):
+            guard !hasFetchedBars else { return .relay }
+            hasFetchedBars = true
+            return .fetchBars(relays)
+        case .rendering(.isBehind(let since)):
+            // If the next bar does not arrive because there were no trades, REST has it, and is asked as often as is cheap. After that the last bar
+            // is returned as the newest, as everywhere else while the stream is live.
+            let patience = Duration.milliseconds(since &- venueNow) + VenueMirror.barPatience
+            guard patience <= .zero else { return .wait(.change, patience) }
+            guard !hasFetchedNewest, let newest = reading.newest else { return .relay }
+            guard believesSilence || mayAsk(newest) else {
+                believesSilence = true
+                return .renderAgain
+            }
+            hasFetchedNewest = true
+            return .fetchNewest(newest)
+        }
+    }
+}
