@@ -69,7 +69,7 @@ final class LogIngest {
             guard let reply else { return }
             engine.loop.execute { [node, engine, relays] in
                 let answer: @Sendable (Result<RelayedAnswer, FeedError>, UInt64) -> Void = { result, head in
-                    node.loop.execute { node.state.value.ingest?.answer(result, head: head, reply) }
+                    node.loop.execute { node.state.value.role.ingest?.answer(result, head: head, reply) }
                 }
                 if let (kept, receivedAt) = relays.kept(relay, maxAge: maxAge)?.answer {
                     let ageMs = Moment.current.instant.milliseconds(since: receivedAt)
@@ -218,7 +218,7 @@ private final class Collector: FeedListener {
         }
         guard isFirst else { return }
         // First comes the end of this turn of the feed's loop, so that a recovery and its content are appended together.
-        engine.loop.execute { [node] in node.loop.execute { node.state.value.ingest?.append() } }
+        engine.loop.execute { [node] in node.loop.execute { node.state.value.role.ingest?.append() } }
     }
 
     func take() -> [(records: [FeedRecord], number: UInt64?)] {

@@ -30,12 +30,12 @@ extension LogNode {
 
     func lead(_ claim: LogRecord) {
         if awaitShadow(claim) { return }
-        guard let ingest = LogIngest(self, claim, state.value.shadow) else {
-            state.value.shadow?.waits = 0
+        guard let ingest = LogIngest(self, claim, state.value.role.shadow) else {
+            state.value.role.shadow?.waits = 0
             return
         }
         logger.notice("this node feeds the log", metadata: ["epoch": "\(ingest.epoch)"])
-        (state.value.ingest, state.value.shadow) = (ingest, nil)
+        state.value.role.lead(ingest)
         shared.withLockedValue { ($0.engine, $0.shadow) = (ingest.engine, nil) }
         state.value.log?.perform(.hear(subject: configuration.ingestSubject))
         ingest.begin()
@@ -44,9 +44,9 @@ extension LogNode {
     /// Stops writing because another ingest took over, or because the server lost this node's appends. The lost sequences are not reused.
     func stepDown(_ reason: LogWriter.Reason) {
         logger.warning("this node no longer feeds the log", metadata: ["reason": "\(reason)"])
-        let engine = state.value.ingest?.engine
-        state.value.lastCommand = state.value.ingest?.writer.lastID ?? state.value.lastCommand
-        state.value.ingest = nil
+        let engine = state.value.role.ingest?.engine
+        state.value.lastCommand = state.value.role.ingest?.writer.lastID ?? state.value.lastCommand
+        state.value.role.stepDown()
         shared.withLockedValue { ($0.engine, $0.traffic, $0.writer) = (nil, nil, nil) }
         state.value.log?.perform(.ignore(subject: configuration.ingestSubject))
         Task { await engine?.stop() }
@@ -54,35 +54,35 @@ extension LogNode {
 
     /// Makes a hot standby maintain the streams of the log while another node writes it.
     func followWithShadow() {
-        guard configuration.isHotStandby, state.value.standby != nil, state.value.ingest == nil,
+        guard configuration.isHotStandby, state.value.role.isStandby,
             let names = shared.withLockedValue({ $0.mirror.isFollowing ? Set($0.mirror.streams.keys) : nil })
         else { return }
-        if state.value.shadow == nil {
+        if state.value.role.shadow == nil {
             let shadow = ShadowFeed(feed.engine(epoch: .random(in: .min ... .max), logger))
             // The listing contains the venue's weight limit.
             shadow.engine.loadListing()
-            state.value.shadow = shadow
+            state.value.role.shadow = shadow
             shared.withLockedValue { $0.shadow = shadow.engine }
         }
-        state.value.shadow?.follow(names)
+        state.value.role.shadow?.follow(names)
     }
 
     /// Whether the takeover waits a little, because the shadow's data is older than the log's. After an orderly end, a claim is faster than messages
     /// on a longer line.
     private func awaitShadow(_ claim: LogRecord) -> Bool {
-        guard let shadow = state.value.shadow, shadow.waits < Self.shadowPatience.steps else { return false }
+        guard let shadow = state.value.role.shadow, shadow.waits < Self.shadowPatience.steps else { return false }
         let inherited = inherited()
         guard shadow.engine.read({ core, _ in core.isBehind(inherited) }) else { return false }
-        state.value.shadow?.waits += 1
+        state.value.role.shadow?.waits += 1
         loop.assumeIsolated().scheduleTask(in: Self.shadowPatience.step) {
-            if self.state.value.standby != nil, self.state.value.ingest == nil { self.lead(claim) }
+            if self.state.value.role.isStandby { self.lead(claim) }
         }
         return true
     }
 
     func endShadow() {
-        guard let engine = state.value.shadow?.engine else { return }
-        state.value.shadow = nil
+        guard let engine = state.value.role.shadow?.engine else { return }
+        state.value.role.shadow = nil
         shared.withLockedValue { $0.shadow = nil }
         Task { await engine.stop() }
     }

@@ -45,10 +45,7 @@ package final class LogNode: Sendable {
         var log: (any LogEngine)?
         var peerRequests = PeerRequests()
         var timer: (at: Instant, task: Scheduled<Void>)?
-        var standby: Standby?
-        var ingest: LogIngest?
-        /// The streams that this node maintains as a hot standby; otherwise nil.
-        var shadow: ShadowFeed?
+        var role = NodeRole.edge
         /// The id of the newest command of any writer so far.
         var lastCommand: UInt64 = 0
         /// The streams with readers on this node.
@@ -108,14 +105,14 @@ package final class LogNode: Sendable {
     private func begin(_ log: any LogEngine) {
         guard !state.value.isStopped else { return log.stop() }
         if configuration.role == .ingest {
-            state.value.standby = Standby(delay: configuration.standbyDelay, seed: .random(in: .min ... .max))
+            state.value.role = .standby(Standby(delay: configuration.standbyDelay, seed: .random(in: .min ... .max)), nil)
         }
         state.value.log = log
         log.perform(.hear(subject: configuration.subject(ofNode: name)))
         state.value.tasks = [
             loop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(5)) { _ in self.tellDemand() },
             loop.scheduleRepeatedTask(initialDelay: LogIngest.period, delay: LogIngest.period) { _ in
-                self.state.value.ingest?.tell()
+                self.state.value.role.ingest?.tell()
                 self.followWithShadow()
             },
         ]
@@ -124,12 +121,12 @@ package final class LogNode: Sendable {
     /// Hands the log over if this node writes it, and ends the feed, the connection and the thread.
     package func stop() async {
         let engine = try? await loop.submit { () -> FeedEngine? in
-            self.state.value.standby = nil
             self.endShadow()
+            self.state.value.role.retire()
             for task in self.state.value.tasks { task.cancel() }
             self.state.value.wanted = []
             self.tellDemand()
-            return self.state.value.ingest?.engine
+            return self.state.value.role.ingest?.engine
         }.get()
         if let engine {
             await engine.stop()
@@ -139,7 +136,7 @@ package final class LogNode: Sendable {
             self.state.value.isStopped = true
             self.state.value.timer?.task.cancel()
             self.state.value.log?.stop()
-            (self.state.value.log, self.state.value.ingest) = (nil, nil)
+            (self.state.value.log, self.state.value.role) = (nil, .edge)
         }.get()
         shared.withLockedValue { ($0.listener, $0.engine) = (nil, nil) }
         try? await group.shutdownGracefully()
@@ -149,8 +146,8 @@ package final class LogNode: Sendable {
     private func resign() async {
         await withCheckedContinuation { continuation in
             loop.execute {
-                self.state.value.ingest?.append()
-                guard let effects = self.state.value.ingest?.writer.resign(now: .current) else { return continuation.resume() }
+                self.state.value.role.ingest?.append()
+                guard let effects = self.state.value.role.ingest?.writer.resign(now: .current) else { return continuation.resume() }
                 let patience = self.loop.assumeIsolated().scheduleTask(in: .seconds(2)) { self.state.value.isAppended?() }
                 self.state.value.isAppended = {
                     self.state.value.isAppended = nil
@@ -180,11 +177,11 @@ package final class LogNode: Sendable {
         perform(effects)
         // A new ingest does not know the demand, and receives it as soon as it listens.
         if hasNewIngest { planDemand(in: .milliseconds(50)) }
-        if state.value.ingest != nil {
-            if let effects = state.value.ingest?.writer.step(event, now: .current) { perform(effects) }
-        } else if state.value.standby != nil {
+        if let ingest = state.value.role.ingest {
+            perform(ingest.writer.step(event, now: .current))
+        } else if state.value.role.isStandby {
             let mirror = shared.withLockedValue { $0.mirror }
-            if let effects = state.value.standby?.step(event, mirror, now: .current) { perform(effects) }
+            perform(state.value.role.decide { $0.step(event, mirror, now: .current) })
         }
         if !state.value.awaiting.isEmpty { endAwaiting() }
         setTimer()
@@ -247,16 +244,20 @@ package final class LogNode: Sendable {
             case .deposed(let reason): stepDown(reason)
             }
         }
-        if state.value.ingest?.writer.backlog ?? 0 == 0 { state.value.isAppended?() }
+        if state.value.role.ingest?.writer.backlog ?? 0 == 0 { state.value.isAppended?() }
         setTimer()
     }
 
     func setTimer() {
-        let writer = state.value.ingest?.writer.deadline
-        let (mirror, standby) = shared.withLockedValue { shared in
-            (shared.mirror.deadline, state.value.ingest == nil ? state.value.standby?.deadline(shared.mirror) : nil)
+        let role = state.value.role
+        let (mirror, own) = shared.withLockedValue { shared -> (Instant?, Instant?) in
+            switch role {
+            case .edge: (shared.mirror.deadline, nil)
+            case .standby(let standby, _): (shared.mirror.deadline, standby.deadline(shared.mirror))
+            case .ingest(let ingest, _): (shared.mirror.deadline, ingest.writer.deadline)
+            }
         }
-        guard let deadline = [mirror, writer, standby].compactMap(\.self).min(), deadline < state.value.timer?.at ?? Instant(nanoseconds: .max) else {
+        guard let deadline = [mirror, own].compactMap(\.self).min(), deadline < state.value.timer?.at ?? Instant(nanoseconds: .max) else {
             return
         }
         state.value.timer?.task.cancel()
@@ -271,11 +272,11 @@ package final class LogNode: Sendable {
         guard !state.value.isStopped else { return }
         let now = Moment.current
         perform(shared.withLockedValue { $0.mirror.passDeadline(now: now) })
-        if state.value.ingest != nil {
-            if let effects = state.value.ingest?.writer.passDeadline(now: now) { perform(effects) }
-        } else {
+        if let ingest = state.value.role.ingest {
+            perform(ingest.writer.passDeadline(now: now))
+        } else if state.value.role.isStandby {
             let mirror = shared.withLockedValue { $0.mirror }
-            if let effects = state.value.standby?.passDeadline(mirror, now: now) { perform(effects) }
+            perform(state.value.role.decide { $0.passDeadline(mirror, now: now) })
         }
         setTimer()
     }
