@@ -1,6 +1,11 @@
 SWIFT_FLAGS ?=
-# One after the other: several tests measure the processor time and the promptness of the process they run in.
-UNIT_TARGETS = FeedCoreTests FeedDialectsTests RingsTests ReplicationTests TapeTests NATSTests GatewayAccessTests FuturesFeedTests FuturesGatewayClientTests MicroHTTPTests DemoExchangeTests FuturesGatewayTests CommandTests
+# One process each: several tests measure the processor time and the promptness of the process they run in. The first group measures nothing.
+UNIT_TARGETS = FeedCoreTests|FeedDialectsTests|RingsTests|ReplicationTests|GatewayAccessTests|DemoExchangeTests|CommandTests \
+	TapeTests NATSTests FuturesFeedTests FuturesGatewayClientTests MicroHTTPTests FuturesGatewayTests
+# The tests in which the way of a stream's bytes makes a difference.
+STREAM_SUITES = (Event|Format|Resume|Exact|SlowReader|Compression|Pace|ConnectionControl|Replay|Stress|ServingHere|Restart|Outage|Snapshot|Timing|Memory)Tests
+# The promises that every merge proves small.
+GATE = kills,detect,receipts,resume,exact,restarts,access,drain,selftest
 RUN_ARGS ?= --demo
 export WITH_TOOLS ?= 1
 export SWIFT_BACKTRACE ?= enable=no
@@ -8,7 +13,7 @@ export SWIFT_BACKTRACE ?= enable=no
 # What the program says that it was built of. Only these targets say it: with every new commit the program is linked anew.
 run deb tarball: export BUILD_COMMIT := $(shell git describe --always --abbrev=12 --dirty --exclude '*' 2> /dev/null)
 
-.PHONY: run help check test unit suite suite-edge lint format scripts simulate simulate-log defects prove prove-short soak sanitize fuzz contract extremes-short proxies browser \
+.PHONY: run help check test unit suite suite-whole suite-edge lint format scripts simulate simulate-log defects prove prove-short prove-gate soak sanitize fuzz contract extremes-short proxies browser \
 	conformance graphql agents intrinio bots bots-short cluster cluster-check prove-scale bench bench-ingest instructions deb tarball deb-check site docs setup
 .DEFAULT_GOAL := run
 
@@ -22,19 +27,21 @@ help: ## Show this list
 check: setup ## Check what differs from main: format, build, unit tests, in under two minutes (LIMIT=100 seconds of tests, DRY=1 only prints)
 	@Tests/check
 
-test: setup lint scripts suite docs instructions prove-short extremes-short bots-short ## Run everything that has to pass before a merge
+test: setup lint scripts suite prove-gate extremes-short bots-short ## Run everything that has to pass before a merge, in about a quarter of an hour
 
 unit: ## Build with warnings as errors and run the unit tests of every target
 	swift build --build-tests $(SWIFT_FLAGS)
 	bin="$$(swift build $(SWIFT_FLAGS) --show-bin-path)"; \
 	for corpus in Tests/Fuzz/Corpus/*; do "$$bin/fuzz" "$$(basename "$$corpus")" "$$corpus"/* || exit 1; done; \
 	for kind in markPrice bookTicker depth markPrices; do "$$bin/ingest" round $$kind whole 0 > /dev/null || exit 1; done
-	for target in $(UNIT_TARGETS); do swift test --skip-build $(SWIFT_FLAGS) --filter "^$$target\." || exit 1; done
+	for target in $(foreach target,$(UNIT_TARGETS),"$(target)"); do swift test --skip-build $(SWIFT_FLAGS) --filter "^($$target)\." || exit 1; done
 
-suite: unit ## Run the unit tests, the end-to-end tests, and the gateway's tests once more over TLS and by several fan-out threads
+suite: unit ## Run the unit tests, the end-to-end tests, and the tests of streams once more over TLS and by several fan-out threads
 	swift test --skip-build $(SWIFT_FLAGS) --filter "^EndToEndTests\."
-	STREAM_ROUTE=tls swift test --skip-build $(SWIFT_FLAGS) --filter "^FuturesGatewayTests\."
-	STREAM_ROUTE=threads swift test --skip-build $(SWIFT_FLAGS) --filter "^FuturesGatewayTests\."
+	for route in tls threads; do STREAM_ROUTE=$$route swift test --skip-build $(SWIFT_FLAGS) --filter "^FuturesGatewayTests\.$(STREAM_SUITES)" || exit 1; done
+
+suite-whole: unit ## Run all of the gateway's tests over TLS and by several fan-out threads
+	for route in tls threads; do STREAM_ROUTE=$$route swift test --skip-build $(SWIFT_FLAGS) --filter "^FuturesGatewayTests\." || exit 1; done
 
 suite-edge: unit ## Run the gateway's tests at an edge of a cluster; some fail if the machine is busy
 	STREAM_ROUTE=edge swift test --skip-build $(SWIFT_FLAGS) --filter "^FuturesGatewayTests\."
@@ -61,9 +68,13 @@ prove: setup ## Prove every promise and its control, in under ninety minutes; wr
 	swift build -c release --product futures-gateway
 	Tests/Soak/prove "$$(swift build -c release --show-bin-path)/futures-gateway" $(PROVE_ARGS)
 
-prove-short: ## Prove the promises small, with the debug build, in about five minutes; leave PROOF.md alone
+prove-short: ## Prove the promises small, with the debug build, in about six minutes; leave PROOF.md alone
 	swift build --product futures-gateway
 	Tests/Soak/prove "$$(swift build --show-bin-path)/futures-gateway" --short
+
+prove-gate: ## Prove those of them that every merge must keep, in about two minutes
+	swift build --product futures-gateway
+	Tests/Soak/prove "$$(swift build --show-bin-path)/futures-gateway" --short --only $(GATE)
 
 soak: setup ## Run one proof over real sockets, by default all of them short (SOAK_ARGS="kills --kills 1000")
 	swift build -c release --product futures-gateway

@@ -220,6 +220,35 @@ def snapshots(products, rounds):
     return lines
 
 
+def mirror(products, rounds):
+    """Requests a second for the venue's own paths on one core beside nginx with the same bytes from a file."""
+    if missing := programs.lacking("h2load", "nginx", "taskset"):
+        return [Skipped(f"{', '.join(missing)}: not installed (nghttp2-client, nginx)")]
+    import bench as beside_nginx
+
+    lines = []
+    exchange = house.Exchange(products.gateway, "--symbols", 400)
+    gateway = house.Gateway(products.gateway, exchange, wrap=beside_nginx.pinned(0))
+    with tempfile.TemporaryDirectory(prefix="bench-") as name:
+        folder, port = pathlib.Path(name), beside_nginx.free()
+        server = beside_nginx.nginx(folder, port)
+        try:
+            for path in ("klines?symbol=BTCUSDT&interval=1m&limit=499", "exchangeInfo", "depth?symbol=BTCUSDT&limit=100"):
+                ours, file = f"http://{gateway.host}:{gateway.port}/fapi/v1/{path}", folder / path.partition("?")[0]
+                for _ in range(2):
+                    file.write_text(programs.text_of(["curl", "-s", ours]))
+                    time.sleep(1)
+                theirs = f"http://127.0.0.1:{port}/{file.name}"
+                pairs = [[requests(beside_nginx, url, 200) for url in (ours, theirs)] for _ in range(rounds)]
+                lines.append(beside(f"{file.name}, {file.stat().st_size:,} bytes", pairs, "requests/s", "nginx", least=1))
+        finally:
+            server.terminate()
+            server.wait(10)
+            gateway.end()
+            exchange.end()
+    return lines
+
+
 def requests(beside_nginx, url, status):
     """Requests a second that are answered with this status."""
     # Whatever the tag is, so that a new value is as unchanged as the one before.
@@ -245,4 +274,4 @@ def memory(products, rounds):
     return lines
 
 
-ROWS = {row.__name__: row for row in (ingest, instructions, hops, threads, scaling, saturated, tls, snapshots, memory)}
+ROWS = {row.__name__: row for row in (ingest, instructions, hops, threads, scaling, saturated, tls, snapshots, mirror, memory)}

@@ -22,11 +22,11 @@ package struct KeptAnswers<Answer> {
     /// How many entries the heap has, for tests: the number of answers bounds it.
     var placeCount: Int { ends.count }
 
-    /// The answer and when it was received, if it is kept, valid, and at most `maxAge` ms old.
-    package func answer(to relay: VenueRelay, now: Instant, maxAge: Int64?) -> (answer: Answer, receivedAt: Instant)? {
+    /// The answer, when it was received and how long it is valid, if it is kept, valid, and at most `maxAge` ms old.
+    package func answer(to relay: VenueRelay, now: Instant, maxAge: Int64?) -> (answer: Answer, receivedAt: Instant, until: Instant)? {
         guard let kept = answers[relay], now < kept.until else { return nil }
         guard maxAge.map({ now.milliseconds(since: kept.receivedAt) <= $0 }) ?? true else { return nil }
-        return (kept.answer, kept.receivedAt)
+        return (kept.answer, kept.receivedAt, kept.until)
     }
 
     /// Keeps an answer for `lifetime`, and makes room by removing the answers that end first, without searching the others.

@@ -36,8 +36,8 @@ package final class SharedRelays<Kept: Sendable>: Sendable {
     /// The number of kept answers and their size in bytes.
     package var size: (count: Int, bytes: Int) { (state.value.kept.count, state.value.kept.bytes) }
 
-    /// A kept answer that is still valid and at most `maxAge` ms old, and when the venue sent it.
-    package func kept(_ relay: VenueRelay, maxAge: Int64? = nil) -> (answer: Kept, receivedAt: Instant)? {
+    /// A kept answer that is still valid and at most `maxAge` ms old, when the venue sent it, and how long it is valid.
+    package func kept(_ relay: VenueRelay, maxAge: Int64? = nil) -> (answer: Kept, receivedAt: Instant, until: Instant)? {
         state.value.kept.answer(to: relay, now: Moment.current.instant, maxAge: maxAge)
     }
 

@@ -13,7 +13,7 @@ import Rings
 final class EventHub: FeedListener {
     /// The mutable state; used only on the feed's thread.
     struct State {
-        var streams = StreamTable()
+        var streams = HubStreams()
         var connections: EventConnections
         var notifier = Notifier()
         /// The last number assigned to a connection or a waiting request.

@@ -102,9 +102,9 @@ final class PendingAnswer {
 
     /// Answers with the venue's current or kept answer.
     func relay(_ relay: VenueRelay) {
-        if let kept = mirror.relays.kept(relay, maxAge: ask.maxAge)?.answer {
+        if let kept = mirror.relays.kept(relay, maxAge: ask.maxAge) {
             outcome = outcome ?? .kept
-            return respond(kept)
+            return respond(kept.answer, until: kept.until)
         }
         guard beginToWait(.fetched), spend(on: [relay]) else { return }
         mirror.relays.ask(relay, maxAge: ask.maxAge) { [self] result in
@@ -153,16 +153,27 @@ final class PendingAnswer {
         finish(HTTPResponse(status: 200, headers: headers + [weight], body: body))
     }
 
-    private func respond(_ answer: VenueMirror.Answer) {
+    /// - Parameter until: How long the answer is kept; nil if it is new.
+    private func respond(_ answer: VenueMirror.Answer, until: Instant? = nil) {
         if answer.status >= 400 { outcome = .refused }
         let isCompressed = ask.isGzip && answer.compressed != nil
-        let age = Moment.current.instant.milliseconds(since: answer.receivedAt)
-        var headers = [
-            HTTPHeader("Content-Type", "application/json"), HTTPHeader("X-Feed-State", "live"), HTTPHeader("X-Feed-Source", "rest"),
-            HTTPHeader("X-Feed-Age-Ms", String(age)), HTTPHeader("Vary", "Accept-Encoding"), weight,
+        let content = isCompressed ? answer.compressed ?? answer.body : answer.body
+        let now = Moment.current.instant
+        let age = now.milliseconds(since: answer.receivedAt)
+        let headers = [
+            HTTPHeader("X-Feed-State", "live"), HTTPHeader("X-Feed-Source", "rest"), HTTPHeader("Vary", "Accept-Encoding"), weight,
         ]
-        if isCompressed { headers.append(HTTPHeader("Content-Encoding", "gzip")) }
-        finish(HTTPResponse(status: answer.status, headers: headers, content: isCompressed ? answer.compressed ?? answer.body : answer.body))
+        let contentHeaders = [HTTPHeader("Content-Type", "application/json")] + (isCompressed ? [HTTPHeader("Content-Encoding", "gzip")] : [])
+        if let key = ask.key, let until, answer.status == 200 {
+            // The server's own threads send it, as often as it is requested.
+            let prepared = PreparedAnswer(
+                content: content, entityTag: "\"\(answer.receivedAt.nanoseconds)\"", headers: headers, contentHeaders: contentHeaders,
+                countingHeaders: [("X-Feed-Age-Ms", age)], lifetime: min(.seconds(1), .nanoseconds(until.nanoseconds &- now.nanoseconds)),
+                route: VenueHandlers.route(of: ask.path))
+            hub.preparedAnswers.put(prepared, for: key)
+        }
+        let fields = headers + contentHeaders + [HTTPHeader("X-Feed-Age-Ms", String(age))]
+        finish(HTTPResponse(status: answer.status, headers: fields, content: content))
     }
 
     private func respond(_ body: [UInt8], _ status: StreamStatus, _ content: FuturesServiceFeedContent, lifetime: Duration?) {

@@ -45,7 +45,7 @@ extension SharedBytes {
 
     /// The same with a large body from a file, which the kernel sends without copying it.
     fileprivate func sharedResponse() -> OpaquePointer? {
-        guard count >= 64 << 10, let file = openFile() else { return response() }
+        guard count >= 32 << 10, let file = openFile() else { return response() }
         if let response = MHD_create_response_from_fd(count, file) { return response }
         close(file)
         return nil

@@ -5,12 +5,12 @@ import Testing
 @testable import FuturesGateway
 
 /// Who reads a stream, and who started it.
-@Suite struct StreamTableTests {
+@Suite struct HubStreamsTests {
     private let btc = FuturesServiceStreamName.bookTicker(symbol: "BTCUSDT")
     private let eth = FuturesServiceStreamName.bookTicker(symbol: "ETHUSDT")
 
     @Test func onlyTheFirstReaderComesAndOnlyTheLastOneGoes() {
-        var table = StreamTable()
+        var table = HubStreams()
         for name in [btc, eth] { table.add(HubStream(), name) }
         #expect(table.retain([btc]) == [btc])
         #expect(table.retain([btc, eth]) == [eth])
@@ -22,7 +22,7 @@ import Testing
 
     @Test func anAddressCountsForTheStreamsThatItStartedUntilTheyAreRemoved() throws {
         let (first, second) = (try #require(Address("192.0.2.1")), try #require(Address("192.0.2.2")))
-        var table = StreamTable()
+        var table = HubStreams()
         table.begin([btc], from: first)
         table.begin([btc, eth], from: second)
         #expect([first, second].map(table.countBegun) == [1, 1], "the first one started it")

@@ -30,7 +30,7 @@ final class HubStream {
 }
 
 /// The streams of a hub and the demand for them.
-struct StreamTable {
+struct HubStreams {
     private var streams: [FuturesServiceStreamName: HubStream] = [:]
     /// How many streams each address started.
     private var begun: [Address: Int] = [:]
