@@ -147,8 +147,8 @@ extension FeedCore {
         }
     }
 
-    /// Records that the subscription was sent on a connection. If the upstream sends no acknowledgement, the subscription counts as active after
-    /// `acknowledgementWait`, or immediately on a successor.
+    /// Records that the subscription was sent on a connection. If the upstream sends no acknowledgment, the subscription counts as active after
+    /// `acknowledgmentWait`, or immediately on a successor.
     private mutating func requested(_ member: Connection.Member?, _ slot: Int) {
         guard let member else { return }
         let index = member.index

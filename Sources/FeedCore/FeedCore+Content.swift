@@ -380,7 +380,7 @@ extension FeedCore {
     mutating func fetchFailed(_ index: Int, _ error: FeedError) {
         publish(index, .failed(error, fetch: true))
         guard let stream = streams[index], stream.fetching.isNeeded else { return }
-        // Whatever the error says, the content stays incomplete. Only the listing can show that there is nothing to complete.
+        // With any error, the content stays incomplete. Only the listing can show that there is nothing to complete.
         if error.venueCode == Self.invalidSymbol, let listing, !stream.name.isListed(in: listing) { return end(index) }
         let asked = Duration.milliseconds(min(error.retryAfterMs ?? 0, 60_000))
         let delay = max(streams[index]?.fetching.backoff.next(using: &random) ?? .zero, configuration.refusedFetchInterval, asked)

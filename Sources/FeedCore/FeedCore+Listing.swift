@@ -37,7 +37,7 @@ extension FeedCore {
         }
     }
 
-    /// Decides by the venue's lists whether a row of a stream of all symbols must be removed; nil if no row of the stream has to be.
+    /// Decides by the venue's lists whether a row of a stream of all symbols must be removed; nil if none must be.
     ///
     /// A settled symbol vanishes from tickers, but keeps its row of mark prices until the venue no longer lists it (measured at Aster).
     func isGone(from index: Int) -> ((String) -> Bool)? {

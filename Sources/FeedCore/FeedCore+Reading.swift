@@ -86,7 +86,7 @@ extension FeedCore {
         }
     }
 
-    /// The observers that receive a published event: those that read the stream, are not paused, and did not subscribe after it.
+    /// The observers that receive a published event: they read the stream, are not paused, and did not subscribe after it.
     package func readers(of event: FeedEvent) -> [ObserverID] {
         guard let index = indices[event.stream], let observers = streams[index]?.audience.observers else { return [] }
         return observers.compactMap { !$0.isPaused && $0.since < event.id.sequence ? $0.id : nil }

@@ -108,7 +108,7 @@ extension FeedCore {
 
     // Streams that this feed has complete.
 
-    /// Sets the content to what the other feed left, which readers have.
+    /// Sets the content to the last one of the other feed, which readers have.
     private mutating func goBack(_ index: Int, to inherited: InheritedStream) {
         guard let stream = streams[index] else { return }
         var left = StreamContent(stream.name, limit: stream.traits.limit)

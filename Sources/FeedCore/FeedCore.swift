@@ -24,7 +24,7 @@ package struct FeedCore: Sendable {
 
     var now = Moment(instant: Instant(nanoseconds: 0), wallClock: 0)
     var decisions = Decisions()
-    /// Silence is not judged before this moment: the process itself was late, and messages that arrived meanwhile are still unread.
+    /// Silence is not judged before this moment: the process itself was late, and messages that arrived in the meantime are still unread.
     var judgesFrom = Instant(nanoseconds: 0)
     /// The venue's time, derived from its data.
     var venueClock = VenueClock()

@@ -137,7 +137,7 @@ public struct FetchedContent: Sendable {
 
 /// A request for a stream's snapshot or its missed messages.
 package struct FetchRequest: Sendable, Equatable {
-    /// What the request asks for.
+    /// The requested data.
     package enum Part: Sendable, Equatable {
         /// The snapshot.
         case complete

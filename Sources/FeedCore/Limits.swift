@@ -1,4 +1,4 @@
-/// The numbers of the core that somebody may want to change.
+/// The numbers of the core that you may want to change.
 extension FeedCore {
     /// Limits and times.
     package struct Configuration: Sendable {
@@ -52,7 +52,7 @@ extension FeedCore {
         package var namesPerMessage = 100
         /// The number of streams on one connection (Aster and ApolloX allow 200).
         package var streamsPerConnection = 200
-        /// How long a snapshot request waits for the acknowledgement of the subscription.
+        /// How long a snapshot request waits for the acknowledgment of the subscription.
         package var acknowledgementWait: Duration = .seconds(2)
 
         // Snapshots.
@@ -60,7 +60,7 @@ extension FeedCore {
         /// The first and the largest bound of the delay after a failed fetch.
         package var fetchBase: Duration = .seconds(1)
         package var fetchCap: Duration = .seconds(30)
-        /// The shortest time from a refusal to the next request of the same stream, whatever the venue's `Retry-After` says.
+        /// The shortest time from a refusal to the next request of the same stream, even if the venue's `Retry-After` is shorter.
         package var refusedFetchInterval: Duration = .seconds(1)
         /// The shortest time between two fetches of a stream that readers request. Earlier requests share the next fetch.
         package var refetchInterval: Duration = .seconds(1)
@@ -72,7 +72,7 @@ extension FeedCore {
         /// The first and the largest bound of the delay when a book is rebuilt and the first attempt failed.
         package var resyncBase: Duration = .milliseconds(250)
         package var resyncCap: Duration = .seconds(3)
-        /// Limits of one backfill: the number of requests, the number of messages held back meanwhile, and the wait for the venue's weight budget.
+        /// Limits of one backfill: the number of requests, the number of messages held back in the meantime, and the wait for the venue's weight budget.
         package var backfillRequests = 20
         package var backfillHold = 10_000
         package var backfillPatience: Duration = .seconds(5)

@@ -9,7 +9,7 @@ struct StreamState: Sendable {
         case none(again: Instant?)
         /// Waiting in the paced sender.
         case queued
-        /// Sent. If the upstream sends no acknowledgement, the subscription counts as active from that moment.
+        /// Sent. If the upstream sends no acknowledgment, the subscription counts as active from that moment.
         case requested(standsAt: Instant?)
         /// Active since that moment: it was acknowledged, or data arrived.
         case effective(since: Instant)
@@ -43,7 +43,7 @@ struct StreamState: Sendable {
         case none
         /// The stream is lost. The next messages can be joined to the content.
         case possible
-        /// Messages from `next` on are being fetched. Messages from the socket are held back meanwhile.
+        /// Messages from `next` on are being fetched. Messages from the socket are held back in the meantime.
         case running(next: UInt64, requests: Int, held: [HeldMessage])
     }
 
@@ -85,7 +85,7 @@ struct StreamState: Sendable {
 
     /// The REST requests for the stream.
     struct Fetching: Sendable {
-        /// What the content needs from a snapshot.
+        /// The data that the content needs from a snapshot.
         enum Need: Int, Comparable, Sendable {
             case nothing
             /// It is complete, but may have changed unnoticed, or is about to run short.
@@ -101,11 +101,11 @@ struct StreamState: Sendable {
             /// Whether the subscription was active before the request, so that no update is lost between the two.
             var followsSubscription: Bool
             let askedAt: Instant
-            /// Whether an unreadable message arrived meanwhile that the answer may lack.
+            /// Whether an unreadable message arrived in the meantime that the answer may lack.
             var isRefuted = false
         }
 
-        /// What the content needs. Only a snapshot satisfies it, never an error.
+        /// The missing data. Only a snapshot satisfies it, never an error.
         var need: Need
         var running: Request?
         /// When the next request is due.

@@ -5,7 +5,7 @@ public import FeedCore
 /// `FuturesFeed` makes services that read a venue, `FuturesGatewayClient` makes services that read a gateway; both have these methods.
 ///
 /// The first observer of a stream makes the service subscribe. After the last one has left, the service unsubscribes with a delay. All
-/// methods may be called from any thread and return at once.
+/// methods may be called from any thread and return immediately.
 ///
 /// ```swift
 /// final class PriceBoard: FuturesFeedObserving {
@@ -59,8 +59,8 @@ public final class FuturesFeedService: Sendable {
         feed.step(.pause(id, streamNames))
     }
 
-    /// Resumes all of an observer's subscriptions. Each stream that changed meanwhile first sends one `didUpdate` with its snapshot. If its
-    /// connection was lost or opened meanwhile, `didDisconnect`, `didConnect` and `didRecover` of the last loss come before that.
+    /// Resumes all of an observer's subscriptions. Each stream that changed in the meantime first sends one `didUpdate` with its snapshot. If its
+    /// connection was lost or opened in the meantime, `didDisconnect`, `didConnect` and `didRecover` of the last loss come before that.
     public func resumeAllSubscriptions(with observer: any FuturesFeedObserving) {
         guard let id = id(of: observer) else { return }
         feed.step(.resume(id, nil))

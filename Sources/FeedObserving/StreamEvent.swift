@@ -26,7 +26,7 @@ public struct StreamEvent<Row: Sendable>: Sendable {
     public let state: FeedState
     /// The content of `update`; nil for any other kind.
     public let content: FuturesServiceFeedContent?
-    /// The rows of `content`: all of them if `isWhole`, otherwise those that changed.
+    /// The rows of `content`: all of them if `isWhole`, otherwise the changed ones.
     public let rows: [Row]
 
     /// Whether `rows` are the stream's complete content, which replaces the reader's.

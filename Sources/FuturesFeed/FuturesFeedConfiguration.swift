@@ -65,7 +65,7 @@ public struct FuturesFeedConfiguration: Sendable {
     ///   - kinds: Your own kinds, which replace built-in ones of the same name; see `docs/extend/write-a-dialect.md`.
     ///   - areSimulated: Whether their data is simulated; readers are informed of that.
     ///   - secret: Returns the value of a name in the file; nil if there is none.
-    /// - Throws: `FeedError` with code `malformed`, which says what is wrong and where.
+    /// - Throws: `FeedError` with code `malformed`, which names the mistake and its place.
     public mutating func readUpstreams(
         _ text: String, kinds: [UpstreamKind] = [], areSimulated: Bool = false, secret: (String) -> String?
     ) throws(FeedError) {

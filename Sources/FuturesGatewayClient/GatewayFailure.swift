@@ -12,7 +12,7 @@ struct GatewayFailure: Error, Equatable {
     var status: Int?
     /// The gateway's own error code.
     var code: FeedError.Code?
-    /// What is wrong and what to do.
+    /// The mistake and its remedy.
     var detail: String
     /// The names that caused the error, with a description of each.
     var mistakes: [String: String] = [:]

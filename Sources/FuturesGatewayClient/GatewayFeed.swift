@@ -77,7 +77,7 @@ final class GatewayFeed: ObservedFeed {
         }
     }
 
-    /// The effects decided meanwhile; if there are none, sets the timer and returns nil.
+    /// The effects decided in the meantime; if there are none, sets the timer and returns nil.
     private func takeEffects() -> [GatewayReader.Effect]? {
         state.withLock { state in
             defer { state.effects = [] }

@@ -18,7 +18,7 @@ public struct AccessError: Error, Equatable, CustomStringConvertible {
 
     /// The kind.
     public let code: Code
-    /// A sentence that says what is wrong and what to do.
+    /// A sentence with the mistake and its remedy.
     public let message: String
 
     /// The message.

@@ -1,4 +1,4 @@
-/// The access configuration: who is admitted, and the limits. It is replaced as a whole.
+/// The access configuration: credentials and limits. It is replaced as a whole.
 public struct AccessRules: Sendable {
     /// The API keys; nil for none.
     public var keys: APIKeys?

@@ -1,7 +1,7 @@
 import Crypto
 import Synchronization
 
-/// Decides who a caller is, what it may do, and whether it exceeds a limit. Call it from any thread; calls take microseconds.
+/// Decides the identity and the permission of a caller, and whether it exceeds a limit. Call it from any thread; calls take microseconds.
 ///
 /// It remembers valid tokens until they expire, so that each signature is checked only once. Times are `ClockReading`s.
 public final class Gatekeeper: Sendable {
@@ -77,7 +77,7 @@ public final class Gatekeeper: Sendable {
         return principal
     }
 
-    /// Remembers a token only if the key that signed it is still accepted, because the rules may have been replaced meanwhile.
+    /// Remembers a token only if the key that signed it is still accepted, because the rules may have been replaced in the meantime.
     private func remember(_ principal: Principal, _ digest: SHA256Digest, _ now: ClockReading) {
         state.withLock { state in
             guard case .token(let key) = principal.origin, state.rules.tokens?.keys.has(key) == true else { return }

@@ -3,7 +3,7 @@ package import Rings
 
 /// One event of a stream as its readers get it. It is encoded once. An engine, the cluster log and the tape all deliver events in this form.
 package struct EncodedEvent: Sendable, Equatable {
-    /// What the metrics and the waiting requests need besides the text.
+    /// The data for metrics and waiting requests, besides the text.
     package enum Detail: Sendable, Equatable {
         case none
         /// A snapshot or an update. Times are ms since 1970 UTC: the venue's, and the receipt by the reading process.

@@ -2,7 +2,7 @@ package import FeedCore
 package import ReplicatedLog
 import Rings
 
-/// Reads the log and maintains what readers need: contents, states, the valid epochs, and the events to deliver.
+/// Reads the log and maintains the data of readers: contents, states, the valid epochs, and the events to deliver.
 ///
 /// It judges each message (`EpochTable`). If one does not fit, the server may have lost records that were read. The mirror then reads the log again
 /// from its beginning. If it reaches its old position, it continues; otherwise it starts over and resets every reader. No loss goes unreported.

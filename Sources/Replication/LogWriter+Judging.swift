@@ -2,7 +2,7 @@ import DequeModule
 import FeedCore
 import ReplicatedLog
 
-/// Handles the server's answers to appends. If an append fails, checks what the log contains.
+/// Handles the server's answers to appends. If an append fails, checks the log's content.
 extension LogWriter {
     mutating func answered(_ id: UInt64, at sequence: UInt64) {
         guard let place = sent.firstIndex(where: { $0.id == id }) else { return }

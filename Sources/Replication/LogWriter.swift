@@ -4,7 +4,7 @@ package import ReplicatedLog
 
 /// Appends an ingest's records to the log in batches, each after the previous one.
 ///
-/// Records of one loop turn are sent immediately while few batches are unacknowledged; otherwise with the next acknowledgement. This needs no timer,
+/// Records of one loop turn are sent immediately while few batches are unacknowledged; otherwise with the next acknowledgment. This needs no timer,
 /// and there is no wait under low load. If an append is refused or its outcome is unknown, the writer waits for the outcomes of the others. It then
 /// reads the log from the newest record known to be its own. Records found in the log are not sent again. If another ingest claimed the log, or the
 /// server lost a record, the writer is deposed, and its numbers are never reused.
@@ -77,7 +77,7 @@ package struct LogWriter: Sendable {
     let epoch: EpochTable.Epoch
     /// The newest record known to be this writer's.
     var acknowledged: LogRecord
-    /// The end of the log as far as this writer knows. After it, there may be void records.
+    /// The end of the log that this writer knows. After it, there may be void records.
     var end: UInt64
     var sent: Deque<Batch> = []
     var phase = Phase.open

@@ -207,7 +207,7 @@ package enum MirroredWords {
 
     /// A `recover` with at least this duration, ms.
     package static func lengthened(_ body: ArraySlice<UInt8>, downMs: Int64) -> ArraySlice<UInt8> {
-        // The encoder escapes quotes in strings, so a member's name stands nowhere else.
+        // The encoder escapes quotes in strings, so a member's name occurs nowhere else.
         guard let told = Self.downMs(body), told < downMs, let name = body.firstRange(of: Array(#""downMs":"#.utf8)) else { return body }
         let rest = body[name.upperBound...].drop { $0 == UInt8(ascii: "-") || UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
         return (body[..<name.upperBound] + Array(String(downMs).utf8) + rest)[...]

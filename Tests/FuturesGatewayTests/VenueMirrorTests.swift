@@ -50,6 +50,29 @@ import Testing
         }
     }
 
+    /// A list of some hundred symbols would otherwise cost the feed's thread each time.
+    @Test func aKeptAnswerIsSentAsOftenAsItIsRequestedWithoutTheHub() async throws {
+        try await Self.open { house in
+            let target = "/fapi/v1/exchangeInfo"
+            let first = try await house.client.get(target)
+            _ = try await house.client.get(target)
+            let outcomes = { @Sendable () async throws -> [Substring] in
+                let metrics = try await house.client.get("/metrics").text
+                return metrics.split(separator: "\n").filter { $0.hasPrefix("futures_gateway_venue_answers_total{path=\"fapi/exchangeInfo") }
+            }
+            let before = try await outcomes()
+            #expect(!before.isEmpty)
+            for _ in 0..<20 {
+                let again = try await house.client.get(target)
+                #expect(again.body == first.body && again.header("X-Feed-Source") == "rest")
+                #expect((again.header("X-Feed-Age-Ms").flatMap { Int($0) } ?? -1) >= 0)
+            }
+            let prepared = house.gateway.hub.preparedAnswers.size
+            #expect(prepared.count >= 1)
+            #expect(try await outcomes().count == before.count)
+        }
+    }
+
     @Test func closedBarsAreTheVenuesByteForByte() async throws {
         try await Self.open { house in
             let venue = try Self.venue(house)

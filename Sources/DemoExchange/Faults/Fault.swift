@@ -18,7 +18,7 @@ public enum Fault: Sendable, Equatable {
     case still(duration: Duration? = nil)
     /// Silently ends the current subscriptions to these streams. A new subscription works.
     case forget(streams: [String])
-    /// Reads and sends nothing; sockets stay open and new ones are accepted. When the fault ends, the exchange reads what clients sent meanwhile. It
+    /// Reads and sends nothing; sockets stay open and new ones are accepted. When the fault ends, the exchange reads what clients sent in the meantime. It
     /// never sends the data it missed.
     case blackhole(duration: Duration? = nil)
     /// Omits the next events of a stream.

@@ -107,7 +107,7 @@ struct StreamPublisher {
         return rows.isEmpty ? [] : [array(rows)]
     }
 
-    /// The closing frame of the last published bar if it has closed meanwhile, and the open bar if it changed.
+    /// The closing frame of the last published bar if it has closed in the meantime, and the open bar if it changed.
     private mutating func klines(_ market: SymbolMarket, _ interval: Interval, _ write: (Bar, Bool) -> String) -> [String] {
         let current = market.bars.current(interval)
         var payloads: [String] = []

@@ -19,7 +19,7 @@ struct PriceLadder {
     private(set) var changes: [Level] = []
     /// 1 if prices rise away from the best one (asks), -1 if they fall.
     private let direction: Int64
-    /// Largest price distance between two neighbouring new levels.
+    /// Largest price distance between two neighboring new levels.
     private let widestGap: Int64
     private let largestQuantity: Int64
     private var generator: SeededGenerator

@@ -141,7 +141,7 @@ struct OrderBook: Sendable {
     private var phase = Phase.buffering([])
     private var bids: BookSide
     private var asks: BookSide
-    /// The updates applied since the book became thin. They are applied again on top of the next snapshot, also if one level was added meanwhile.
+    /// The updates applied since the book became thin. They are applied again on top of the next snapshot, also if one level was added in the meantime.
     private var sinceThin: [DepthLevels] = []
     private(set) var lastUpdateID: UInt64 = 0
     private(set) var time: Int64 = 0

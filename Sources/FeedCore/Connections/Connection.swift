@@ -262,7 +262,7 @@ struct Connection: Sendable {
         if !toUnsubscribe.isEmpty {
             let names = Array(toUnsubscribe.prefix(configuration.namesPerMessage))
             toUnsubscribe.removeFirst(names.count)
-            // Outstanding acknowledgements belong to requests sent before this one.
+            // Outstanding acknowledgments belong to requests sent before this one.
             for request in requests.keys { requests[request]?.removeAll { names.contains($0) } }
             return .unsubscribe(names)
         }
@@ -273,6 +273,6 @@ struct Connection: Sendable {
 
     mutating func await(_ request: UInt64, of names: [FuturesServiceStreamName]) { requests[request] = names }
 
-    /// Removes a request and returns its streams that wait for the acknowledgement.
+    /// Removes a request and returns its streams that wait for the acknowledgment.
     mutating func answered(_ request: UInt64) -> [FuturesServiceStreamName] { requests.removeValue(forKey: request) ?? [] }
 }

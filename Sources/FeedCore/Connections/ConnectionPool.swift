@@ -1,5 +1,5 @@
 /// The connections to all upstreams. The pool decides from which connection each stream is read, when and to which host each connects, whether it is
-/// alive, when it is replaced, and what it sends. It knows streams only by their index. `FeedCore` decides about their content.
+/// alive, when it is replaced, and its messages. It knows streams only by their index. `FeedCore` decides about their content.
 struct ConnectionPool: Sendable {
     /// The largest number of lines to an upstream.
     static let mostLines = 4
@@ -65,7 +65,7 @@ struct ConnectionPool: Sendable {
     func carries(_ slot: Int, _ index: Int) -> Bool { isOpen(slot) && connections[slot].standingSince[index] != nil }
 
     /// Whether every message that the other connection could lose was sent after the subscription became active here. Either both have delivered the
-    /// same message since, or the other one was heard so much later that messages in transit have arrived.
+    /// same message since, or the other one was heard later by enough that messages in transit have arrived.
     func continues(_ slot: Int, _ index: Int, after other: Int) -> Bool {
         guard let since = connections[slot].standingSince[index] else { return false }
         if let sharedAt = connections[slot].sharedAt[connections[other].line], since <= sharedAt { return true }
@@ -142,7 +142,7 @@ struct ConnectionPool: Sendable {
     /// The streams that the connection and its other lines carry.
     func streamsOfLines(_ slot: Int) -> [Int] { lines(slot).flatMap { connections[$0].streams.keys } }
 
-    /// Removes a request and returns its streams that wait for the acknowledgement.
+    /// Removes a request and returns its streams that wait for the acknowledgment.
     mutating func answered(_ request: UInt64, _ slot: Int) -> [FuturesServiceStreamName] { connections[slot].answered(request) }
 
     /// Runs one paced sender per connection: it sends one message now if allowed, and the rest later. Returns the streams that each connection has

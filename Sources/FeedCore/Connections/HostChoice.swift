@@ -13,7 +13,7 @@ struct HostChoice: Sendable {
     private let configuration: FeedCore.Settings
     /// By upstream: when the next attempt is allowed.
     private var allowedAt: [Int: Instant] = [:]
-    /// Until when a host of an upstream asked for no connections. This also applies to connections that are created meanwhile.
+    /// Until when a host of an upstream asked for no connections. This also applies to connections that are created in the meantime.
     private var hostAllowedAt: [Int: [Int: Instant]] = [:]
     /// By line: the venue's host that last delivered data. Initially each line has another host.
     private var favourites = Array(0..<ConnectionPool.mostLines)

@@ -1,6 +1,6 @@
 /// How a stream's messages arrive, which decides what its silence means.
 public enum StreamRhythm: Sendable, Equatable {
-    /// At fixed intervals, whatever the market does. A silence of two periods means a fault.
+    /// At fixed intervals, independent of the market. A silence of two periods means a fault.
     case periodic(Duration)
     /// With the market. The gateway learns how often, and asks REST if a silence is longer than learned, or longer than `patience`.
     case ticking(patience: Duration)

@@ -13,7 +13,7 @@ extension GraphQLUpstream {
         return RESTRequest(url: httpURL, headers: [("Accept", "application/graphql-response+json, application/json")] + headers, body: body)
     }
 
-    /// Parses the content's JSON text from that query's response. The body contains the error, whatever the status is.
+    /// Parses the content's JSON text from that query's response. The body contains the error with any status.
     func snapshot(of name: String, _ body: UnsafeBufferPointer<UInt8>) -> GraphQLMessage.Answer {
         let path = stream(name)?.stream.snapshot?.path ?? []
         guard let message = try? GraphQLMessage(body, path: { _ in path }) else {

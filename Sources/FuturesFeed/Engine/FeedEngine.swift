@@ -263,7 +263,7 @@ package final class FeedEngine: Sendable {
     /// A shorter delay means a late thread, a longer one an adjusted clock.
     private static let heldBackMs: ClosedRange<Int64> = 100...60_000
 
-    /// Checks again before the call: a reader that unsubscribed or paused meanwhile is not called.
+    /// Checks again before the call: a reader that unsubscribed or paused in the meantime is not called.
     private func deliver(_ event: FeedEvent, to id: ObserverID) {
         let reader = state.withLockedValue { $0.core.markDelivered(event, to: id) ? $0.readers[id] : nil }
         reader?.receive(event)

@@ -12,7 +12,7 @@ extension ServedFeed {
         let isLost = status.state == .recovering || status.state == .stale || status.state == .failed
         let checkpoint = Checkpoint(state: status.state, isLost: isLost, isConnected: status.isConnected, content: content)
         let incidents = incidents(of: name)
-        // Checked last, because another thread may have stepped the feed meanwhile.
+        // Checked last, because another thread may have stepped the feed in the meantime.
         guard hasToldAll else { return nil }
         return [checkpoint.record(of: name)] + (incidents.isEmpty ? [] : [IncidentsRecord.record(incidents, of: name)])
     }

@@ -50,7 +50,7 @@ package protocol FeedContents: AnyObject, Sendable {
     func incidents(of name: FuturesServiceStreamName) -> [StreamIncident]
 }
 
-/// What readers ask of a feed.
+/// The demand of a feed's readers.
 package protocol FeedDemand: AnyObject, Sendable {
     /// Registers a reader, which is held until the feed stops. It observes nothing yet. With nil, the registration only creates demand and receives
     /// no events.

@@ -108,7 +108,7 @@ final class LogIngest {
         node.shared.withLockedValue { $0.writer = counts }
         let part = periods % Self.checkpointPeriods
         periods += 1
-        // On the feed's loop, no event is published meanwhile.
+        // On the feed's loop, no event is published in the meantime.
         engine.loop.execute { [collector] in collector.tell(part, of: Self.checkpointPeriods) }
     }
 

@@ -32,7 +32,7 @@ package final class LogNode: Sendable {
         var floor: UInt64?
     }
 
-    /// What a writing node has appended, and for how many nodes, as of recently.
+    /// The recent counts of a writing node.
     struct WriterCounts {
         let appended: UInt64
         let refusals: UInt64

@@ -10,7 +10,7 @@ import AsyncHTTPClient
 
 /// The proxy between this process and a server, from the environment: `HTTPS_PROXY` for `wss` and `https`, `HTTP_PROXY` for `ws` and `http`,
 /// otherwise `ALL_PROXY`; `NO_PROXY` lists hosts without a proxy. Lower-case names are also read and have priority. This machine itself is reached
-/// directly. Every proxy is asked for a tunnel (`CONNECT`, RFC 9110 §9.3.6), whatever the scheme.
+/// directly. Every proxy is asked for a tunnel (`CONNECT`, RFC 9110 §9.3.6), for both schemes.
 package struct ProxySettings: Sendable {
     /// A proxy that speaks plain HTTP.
     package struct Server: Sendable, Hashable, CustomStringConvertible {

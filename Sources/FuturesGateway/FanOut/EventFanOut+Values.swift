@@ -59,7 +59,7 @@ extension EventFanOut {
     func refill(_ client: inout EventClient, _ value: CachedValue, _ now: Int64) -> EventClient.Connection {
         guard let place = client.reader.subscriptions.firstIndex(where: { $0.ring == value.ring }), rings.contains(value.ring) else { return .open }
         client.reader.subscriptions[place].awaitsValue = false
-        // The reader has paused the stream meanwhile. It gets a snapshot when it resumes.
+        // The reader has paused the stream in the meantime. It gets a snapshot when it resumes.
         guard !client.reader.subscriptions[place].isPaused else {
             client.reader.subscriptions[place].needsValue = true
             return .open

@@ -191,7 +191,7 @@ final class EventRings: @unchecked Sendable {
         return ring
     }
 
-    /// The maximum number of bytes to copy. The feed waits meanwhile.
+    /// The maximum number of bytes to copy. The feed waits in the meantime.
     private static let mostCopied: UInt64 = 256 << 10
 
     // Memory.

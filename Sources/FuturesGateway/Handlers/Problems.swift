@@ -2,7 +2,7 @@ import FuturesFeed
 import MicroHTTP
 import Rings
 
-/// The gateway's problem details (RFC 9457): what is wrong and what to do.
+/// The gateway's problem details (RFC 9457): the mistake and its remedy.
 enum Problems {
     /// - Parameter names: The invalid names and their mistakes.
     static func unknownStreams(_ names: [(text: String, mistake: StreamNameMistake)]) -> HTTPProblem {

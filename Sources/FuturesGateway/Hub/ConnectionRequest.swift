@@ -7,7 +7,7 @@ struct ConnectionRequest: Sendable, Equatable {
     enum Action: Sendable, Equatable {
         case view
         case close
-        /// Changes what the connection reads; nil stands for all streams of the connection.
+        /// Changes the reading of these streams; nil means all streams of the connection.
         case change(Change, [FuturesServiceStreamName]?)
     }
 

@@ -216,7 +216,7 @@ extension EventHub {
         where principal.permission.allows(.read) && connection.streams.allSatisfy({ principal.permission.allows(stream: $0.description) }):
             state.value.connections.renew(connection, principal)
             guard let end = principal.permission.expiresAt else { return }
-            // At most one minute, because the clock may be set meanwhile.
+            // At most one minute, because the clock may be set in the meantime.
             let wait = TimeAmount.seconds(min(max(end - now.seconds, 1), 60))
             connection.expiry = feed.loop.assumeIsolated().scheduleTask(in: wait) { self.judge(connection) }
         case .good, .revoked: end(number, code: "revoked", reason: "The credential no longer permits these streams.")

@@ -5,7 +5,7 @@ import NIOCore
 import Replication
 import Rings
 
-/// What the hub answers about streams: snapshots, status, faults and metrics.
+/// Snapshots, status, faults and metrics of streams.
 extension EventHub {
     /// A stream's status and the number of its readers.
     struct Status: Sendable {

@@ -233,7 +233,7 @@ final class EventHub: FeedListener {
         release([name])
     }
 
-    /// Counts the hub itself as a reader of these streams, and no longer of those that were pinned before.
+    /// Counts the hub itself as a reader of these streams, and no longer of the streams pinned before.
     func pin(_ names: [FuturesServiceStreamName]) {
         let gone = state.value.pinned
         state.value.pinned = Array(Set(names))

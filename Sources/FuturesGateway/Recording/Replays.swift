@@ -50,7 +50,7 @@ final class Replays: Sendable {
     private static let most = 32
     /// How many readers may receive their missed events at the same time.
     private static let mostResumes = 128
-    /// The fan-out thread also sends these pieces, and live readers wait for it meanwhile.
+    /// The fan-out thread also sends these pieces, and live readers wait for it in the meantime.
     private static let pieceBytes = 32 << 10
     private static let poll = TimeAmount.milliseconds(200)
     /// How often a reader that has the whole tape is refused by the rings before it starts with new snapshots.

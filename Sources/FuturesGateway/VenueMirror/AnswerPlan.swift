@@ -2,11 +2,11 @@ import FuturesFeed
 
 /// Decides how one request for a path of the venue is answered from its stream. Each remedy is tried once, so the plan always ends.
 struct AnswerPlan {
-    /// What the hub has for the request.
+    /// The data of the hub for the request.
     enum Found {
         /// The stream does not exist, or has ended.
         case noStream
-        /// The stream's content may not be returned as current. `isComing` tells whether it probably may soon, `isUsed` whether the stream has readers.
+        /// The stream's content may not be returned as current. `isComing`: it probably may soon. `isUsed`: the stream has readers.
         case unverified(isComing: Bool, isUsed: Bool)
         case rendering(VenueRendering)
     }

@@ -1,7 +1,7 @@
 /// Finds the client of a request that passed through proxies.
 public enum ForwardedFor {
     /// The nearest address that is not a trusted proxy. Each proxy appends the address from which it received the request, so entries further left
-    /// may be forged. If no trusted proxy is configured, the result is the connection's address, whatever the fields say.
+    /// may be forged. If no trusted proxy is configured, the result is the connection's address, and the fields are ignored.
     ///
     /// A client behind a proxy never counts as local, because local addresses have no limits. If a field contains a loopback address, or cannot be
     /// read further, the result is the unknown client, which all such clients share.

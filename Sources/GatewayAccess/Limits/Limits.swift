@@ -30,7 +30,7 @@ public struct LimitReached: Error, Equatable, Sendable {
         case address
     }
 
-    /// What is limited.
+    /// The limited resource.
     public enum Kind: String, Sendable, CaseIterable {
         /// Event connections.
         case connections

@@ -1,4 +1,4 @@
-/// What a caller may do, and until when.
+/// The operations and streams that a caller may use, and until when.
 public struct Permission: Sendable, Equatable {
     /// An operation of the gateway.
     public enum Operation: String, Sendable, CaseIterable {

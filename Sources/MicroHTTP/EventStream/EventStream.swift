@@ -80,7 +80,7 @@ public struct EventStream: @unchecked Sendable, Hashable {
         table.pointee.end(index, entry, .orderly)
     }
 
-    /// Resets the connection, which frees what the kernel holds for the client. `streamDidClose` is not called. Does nothing if the stream has ended.
+    /// Resets the connection, which frees the kernel's buffers for the client. `streamDidClose` is not called. Does nothing if the stream has ended.
     public func abort() {
         guard let entry else { return }
         table.pointee.end(index, entry, .cut)

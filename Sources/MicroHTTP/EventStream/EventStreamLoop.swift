@@ -20,7 +20,7 @@ public final class EventStreamLoop: ThreadBody {
     }
 
     private static let tick = Duration.milliseconds(250)
-    /// After this many checks in a row without an acknowledgement, a client counts as gone.
+    /// After this many checks in a row without an acknowledgment, a client counts as gone.
     private static let looks = 3
     private static let wakeKey = UInt64.max
 
@@ -133,7 +133,7 @@ public final class EventStreamLoop: ThreadBody {
         var isOver = false
     }
 
-    /// Handles the events that woke the thread, in its turn.
+    /// Handles the events that woke the thread.
     private func work(_ events: UnsafeBufferPointer<epoll_event>, _ writer: any EventStreamWriter, _ sleep: inout Sleep) {
         var bits: UInt8 = 0
         for event in events {
@@ -246,7 +246,7 @@ public final class EventStreamLoop: ThreadBody {
         while let stream = table.pointee.doomed.popLast() { close(stream, stream.keyIsSpent ? .orderly : .cut, writer) }
     }
 
-    /// Checks every `ticksPerLook`-th client, so that all are checked after that many ticks, and closes those that are gone.
+    /// Checks every `ticksPerLook`-th client, so that all are checked after that many ticks, and closes the connections of clients that are gone.
     private func closeUnanswered(_ writer: any EventStreamWriter) {
         table.pointee.nextLook = (table.pointee.nextLook + 1) % ticksPerLook
         let interval = Int64(ticksPerLook) * 250

@@ -16,7 +16,7 @@ struct StreamChannel: Sendable {
 /// How a stream ends.
 enum StreamEnding {
     case orderly
-    /// With a reset, which also frees what the kernel still holds for the client.
+    /// With a reset, which also frees the kernel's buffers for the client.
     case cut
 }
 

@@ -22,7 +22,7 @@ struct DetachedStream: Sendable {
 /// the socket down. So a stream uses no libmicrohttpd connection, no memory pool and no suspension. A suspension would hide that its client leaves,
 /// and would abort a stop.
 ///
-/// With TLS the reader also takes over the keys (`RecordSealer`). The session that libmicrohttpd still has sends its end to no one.
+/// With TLS the reader also takes over the keys (`RecordSealer`). The session that libmicrohttpd still has sends its end nowhere.
 final class StreamHandover: Sendable {
     private let connection: MHDConnection
     private let loop: EventStreamLoop

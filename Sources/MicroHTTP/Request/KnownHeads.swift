@@ -36,7 +36,7 @@ struct UnreadHead {
 
     fileprivate var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: method, count: cmhd_head_size(connection)) }
 
-    /// A zero in the head may stand for a space or a line end. The positions of its parts distinguish them.
+    /// A zero in the head may mean a space or a line end. The positions of its parts distinguish them.
     fileprivate var places: [Int32] { visited(Places(start: method, known: nil)).found }
 
     fileprivate func isAt(_ known: [Int32]) -> Bool {

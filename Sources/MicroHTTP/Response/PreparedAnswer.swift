@@ -73,7 +73,7 @@ public final class PreparedAnswer: Sendable {
             current.full = current.full ?? make(elapsed, headers + contentHeaders, common, isSentOften: true)
             return current.full
         }
-        // Another thread may release the response meanwhile.
+        // Another thread may release the response in the meantime.
         return made.map { made in withExtendedLifetime(made) { MHD_queue_response(connection.pointer, isUnchanged ? 304 : 200, made.response) } }
     }
 

@@ -141,7 +141,7 @@ final class ConnectionTable: ThreadBody {
         }
     }
 
-    /// Records the complete head; false if the connection was cut at its deadline meanwhile.
+    /// Records the complete head; false if the connection was cut at its deadline in the meantime.
     func headArrived(_ slot: Int, awaitsBody: Bool) -> Bool {
         let deadline = awaitsBody ? monotonicNanoseconds() &+ bodyDeadline : 0
         return advance(slot, to: awaitsBody ? .body : .busy, deadline: deadline)

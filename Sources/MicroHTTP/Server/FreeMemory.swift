@@ -6,7 +6,7 @@ public func giveFreeMemoryBack() {
     malloc_trim(0)
 }
 
-/// The bytes that the program has allocated and not freed, without what the allocator keeps (mallinfo(3)).
+/// The bytes that the program has allocated and not freed, without the memory that the allocator keeps (mallinfo(3)).
 public func allocatedMemory() -> Int { cmhd_allocated_bytes() }
 
 /// Limits the allocator's arenas to the number of threads that can run at a time (mallopt(3)), so that threads share them.

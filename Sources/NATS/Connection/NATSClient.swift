@@ -72,7 +72,7 @@ package final class NATSClient {
         step(.unsubscribe(id: id))
     }
 
-    /// Sends a message to the current listeners; there is no acknowledgement.
+    /// Sends a message to the current listeners; there is no acknowledgment.
     /// - Throws: Why it was not sent.
     package func publish(_ publication: NATSPublication) throws(NATSError) {
         try core.check(publication)

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Decides how to read a stream from a sequence on without a gap: which consumer to use, when to replace it, and what was lost for good.
+/// Decides how to read a stream from a sequence on without a gap: which consumer to use, when to replace it, and the records that are lost.
 ///
 /// A value. Each attempt has its own consumer and inbox, so late messages of an earlier one are recognized. A consumer created beyond the stream's
 /// end waits (2.12) or delivers from the end on (2.9) without notice. The leader is therefore asked for the stream's ends after each creation. Until

@@ -22,7 +22,7 @@ package struct TapedRecord: Sendable, Equatable {
     var size: Int { record.size + 64 }
 }
 
-/// The end of the tape: what the next record must follow so that nothing is missing before it.
+/// The end of the tape. If the next record follows it, no event is missing.
 package struct TapePosition: Sendable, Equatable {
     package var epoch: UInt64
     package var term: UInt64

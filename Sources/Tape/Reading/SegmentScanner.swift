@@ -7,7 +7,7 @@ package struct TapeDamage: Error, Sendable, Equatable {
     package enum Kind: String, Sendable, CaseIterable {
         /// There is no block where one should start, or its header is damaged.
         case header
-        /// A block's content differs from what was written.
+        /// A block's content differs from the written one.
         case content
         /// The segment ends within a block, as after a kill.
         case cut

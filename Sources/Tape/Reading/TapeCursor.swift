@@ -1,7 +1,7 @@
 package import FeedCore
 import Replication
 
-/// A position on a tape that moves forward block by block. It also reads blocks that are written meanwhile.
+/// A position on a tape that moves forward block by block. It also reads blocks that are written in the meantime.
 package struct TapeCursor {
     private enum Finding {
         case block(IndexEntry)

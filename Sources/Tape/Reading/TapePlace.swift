@@ -1,4 +1,4 @@
-/// A block's position on a tape. Positions are ordered as blocks were written, whatever the clock said.
+/// A block's position on a tape. Positions are ordered as blocks were written, not by the clock.
 struct TapePlace: Sendable, Comparable {
     let segment: UInt64
     let offset: UInt64

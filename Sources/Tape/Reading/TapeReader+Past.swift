@@ -32,7 +32,7 @@ package struct PastReading {
     /// The newest time of the data received at the requested time or later.
     private var newest: Int64 = 0
 
-    /// A clock that goes back by at most this much, ms, was not set.
+    /// A clock that steps back by at most this time, ms, was not set.
     private static let jitter: Int64 = 1000
 
     /// Reads everything from a cursor on.

@@ -82,7 +82,7 @@ package struct TapeReader: Sendable {
 
     /// The messages of a block.
     ///
-    /// - Throws: The damage, if the content differs from what was written.
+    /// - Throws: The damage, if the content differs from the written one.
     package func messages(
         of block: IndexEntry, in segment: Segment, _ decompressor: FrameDecompressor
     ) throws(TapeDamage) -> [LogMessage] {

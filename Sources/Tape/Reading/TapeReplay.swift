@@ -22,7 +22,7 @@ package struct TapeReplay {
         case after(EventID)
     }
 
-    /// What follows a piece.
+    /// The step after a piece.
     package enum Next: Sendable, Equatable {
         /// The next piece.
         case piece
@@ -139,7 +139,7 @@ package struct TapeReplay {
     /// - Parameters:
     ///   - due: Data received later is not returned yet, ms since 1970 UTC.
     ///   - most: The maximum size of the piece in bytes, except for the last event.
-    ///   - isLate: Whether the caller's time is up. The piece then contains what was found so far.
+    ///   - isLate: Whether the caller's time is up. The piece then contains the events found so far.
     package mutating func next(
         until due: Int64, atMost most: Int, _ isLate: () -> Bool = { false }
     ) throws(TapeError) -> (bytes: [UInt8], next: Next) {

@@ -48,7 +48,7 @@ package final class FrameTape: Sendable {
         thread.start()
     }
 
-    /// Records a message. A message without a stream, such as an acknowledgement, is skipped.
+    /// Records a message. A message without a stream, such as an acknowledgment, is skipped.
     package func record(_ bytes: UnsafeBufferPointer<UInt8>, of subject: String?, line: Int, at nanoseconds: Int64) {
         if let subject {
             let subject = Array(subject.utf8)

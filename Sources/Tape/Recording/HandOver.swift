@@ -11,7 +11,7 @@ package struct HandOver {
 
     private let limit: Int
     private var batch = Batch()
-    /// The approximate size of the queued records, and of those that the tape's thread has taken but not written yet.
+    /// The approximate size of the queued records, including records that the tape's thread has taken but not written yet.
     private(set) var waitingBytes = 0
     var takenBytes = 0
     private var lastAt: Int64 = 0

@@ -23,7 +23,7 @@ struct Retention {
     func surplus(_ segments: [Segment], besides others: Int, more: Int, now: Int64) -> Int {
         var total = segments.reduce(others + more) { $0 + $1.bytes }
         var count = 0
-        // A segment is not newer than later ones, whatever the clock said when it was written.
+        // A segment is not newer than later ones, even if the clock was wrong when it was written.
         var lastAts = segments.map(\.lastAt)
         for place in lastAts.indices.dropLast().reversed() { lastAts[place] = min(lastAts[place], lastAts[place + 1]) }
         for (segment, lastAt) in zip(segments, lastAts) {

@@ -196,7 +196,7 @@ package final class TapeRecorder {
         measure()
     }
 
-    /// Makes the disk keep what was written.
+    /// Makes the disk keep the written bytes.
     func sync(now: Int64) {
         guard let open, !open.isSynced else { return }
         do throws(TapeError) {

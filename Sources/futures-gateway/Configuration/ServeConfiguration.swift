@@ -134,7 +134,7 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Nil if the stream exists, as far as can be known without asking the venue.
+    /// Nil if the stream may exist, without asking the venue.
     private static func mistake(
         inPinned text: String, _ settings: Settings<ServeSettings>, _ feed: FuturesFeedConfiguration
     ) -> String? {

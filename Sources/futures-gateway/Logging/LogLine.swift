@@ -19,7 +19,7 @@ struct LogLine {
     let message: String
     var metadata: Logger.Metadata = [:]
 
-    /// The line with its end. Whatever it contains, it stays one line.
+    /// The line with its end. It stays one line with any content.
     func bytes(_ format: LogFormat) -> [UInt8] {
         let time = time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         let metadata = metadata.sorted { $0.key < $1.key }.map { ($0.key, "\($0.value)") }

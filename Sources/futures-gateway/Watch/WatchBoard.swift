@@ -29,7 +29,7 @@ struct WatchBoard {
         var hasBook = false
         var state = "connecting"
         var receivedAt: ContinuousClock.Instant?
-        /// When the content was last verified, as far as the gateway reported it.
+        /// When the content was last verified, according to the gateway.
         var verifiedAt: ContinuousClock.Instant?
         /// The symbol of the price, if the stream contains it.
         var symbol: String?

@@ -85,7 +85,7 @@ package struct VenueREST: Sendable {
             return query.symbol.map { read(.depth(symbol: $0, speed: .milliseconds100), .depth(limit: query.limit)) } ?? .refused(.missing("symbol"))
         case .trades:
             try checkWindow(query)
-            // With a first id, the venue returns trades up to the newest, whatever the end is.
+            // With a first id, the venue returns trades up to the newest and ignores the end.
             let isPast = query.fromID == nil && query.end.map { $0 < now &- 60_000 } ?? false
             guard let symbol = query.symbol else { throw .missing("symbol") }
             return read(
