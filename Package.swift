@@ -38,6 +38,7 @@ let package = Package(
         .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+        .target(name: "Zlib", dependencies: ["CZlib"], swiftSettings: strict),
         .target(name: "CBuild", cSettings: commit.isEmpty ? [] : [.define("BUILD_COMMIT", to: "\"\(commit)\"")]),
         .target(name: "MicroHTTP", dependencies: ["CMicroHTTPD"], swiftSettings: strict),
         .target(name: "FeedCore", swiftSettings: strict),
@@ -73,7 +74,7 @@ let package = Package(
         .target(
             name: "DemoExchange",
             dependencies: [
-                "CZlib",
+                "Zlib",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -93,7 +94,7 @@ let package = Package(
         .target(
             name: "Tape",
             dependencies: [
-                "CZlib", "CZstd", "Rings", "FeedCore", "FeedDialects", "Replication",
+                "CZlib", "CZstd", "Zlib", "Rings", "FeedCore", "FeedDialects", "Replication",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
             ],
             swiftSettings: strict),
@@ -123,7 +124,7 @@ let package = Package(
                 "Replication",
                 "Tape",
                 "CBuild",
-                "CZlib",
+                "Zlib",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),

@@ -76,7 +76,7 @@ struct AgentMessageTests {
             Issue.record("it is taken")
         } catch {
             #expect(error.code == .unsupportedVersion)
-            #expect(error.data == #"{"supported":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],"requested":"2030-01-01"}"#)
+            #expect(error.data == #"{"supported":["2026-07-28","2025-11-25","2025-06-18","2025-03-26"],"requested":"2030-01-01"}"#)
         }
     }
 

@@ -92,7 +92,9 @@ struct AgentTests {
     @Test func theLegacyIsAnsweredAsTheLegacyItIs() async throws {
         try await House.open { house in
             try await house.awaitReadiness()
-            for (wanted, given) in [("2025-11-25", "2025-11-25"), ("2024-11-05", "2024-11-05"), ("1900-01-01", "2025-11-25")] {
+            for (wanted, given) in [
+                ("2025-11-25", "2025-11-25"), ("2025-03-26", "2025-03-26"), ("2024-11-05", "2025-11-25"), ("1900-01-01", "2025-11-25"),
+            ] {
                 let answer = try await Self.legacy(house, "initialize", #"{"protocolVersion":"\#(wanted)","capabilities":{}}"#)
                 #expect(try answer.json["result"]?["protocolVersion"]?.text == given)
                 #expect(try answer.json["result"]?["serverInfo"]?["name"]?.text == "futures-gateway")

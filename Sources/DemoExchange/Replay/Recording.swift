@@ -1,4 +1,5 @@
 import Foundation
+import Zlib
 
 /// A recording of combined-stream frames, read completely into memory.
 struct Recording {
@@ -20,7 +21,10 @@ struct Recording {
         guard let data = FileManager.default.contents(atPath: path) else {
             throw DemoExchangeError(.recording, "\(path) cannot be read; give the path of a recording")
         }
-        guard let text = String(data: try Gunzip.text(data, path), encoding: .utf8) else {
+        guard let plain = data.starts(with: [0x1F, 0x8B]) ? Gunzip.bytes(Array(data)) : Array(data) else {
+            throw DemoExchangeError(.recording, "\(path) is damaged or truncated gzip; give a complete file")
+        }
+        guard let text = String(validating: plain, as: UTF8.self) else {
             throw DemoExchangeError(.recording, "\(path) is not UTF-8 text; give the path of a recording")
         }
         var known: Set<String> = []

@@ -5,8 +5,9 @@ import GatewayAccess
 struct AgentMessage: Sendable {
     /// The version of the Model Context Protocol whose messages are self-contained.
     static let version = "2026-07-28"
-    /// The versions that start with `initialize`, newest first.
-    static let legacyVersions = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]
+    /// The versions that start with `initialize`, newest first. PyPI's mcp 1.9 knows none after 2025-03-26, and mcp 1.23 none after 2025-06-18. Streamable
+    /// HTTP, which this is, does not exist before 2025-03-26.
+    static let legacyVersions = ["2025-11-25", "2025-06-18", "2025-03-26"]
 
     private static let versionKey = "io.modelcontextprotocol/protocolVersion"
     private static let capabilitiesKey = "io.modelcontextprotocol/clientCapabilities"

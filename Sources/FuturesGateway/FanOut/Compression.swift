@@ -1,5 +1,6 @@
 import FuturesFeed
 import Rings
+import Zlib
 
 /// The compression groups, and compression for single readers.
 ///

@@ -1,5 +1,6 @@
 import DequeModule
 import Rings
+import Zlib
 
 /// Compresses the events of some streams once for all gzip readers of exactly these streams.
 ///

@@ -1,6 +1,7 @@
 import FuturesFeed
 import MicroHTTP
 import Rings
+import Zlib
 
 /// One reader on the fan-out thread: its cursors in the rings, and the bytes that only it gets.
 struct EventClient: ~Copyable {

@@ -2,6 +2,7 @@ import FuturesFeed
 import Glibc
 import MicroHTTP
 import Rings
+import Zlib
 
 /// Gzip readers. Each reads either the rings, with its own compression, or a group of ``Compression``.
 extension EventFanOut {

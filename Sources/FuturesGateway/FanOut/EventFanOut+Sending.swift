@@ -2,6 +2,7 @@ import FuturesFeed
 import Glibc
 import MicroHTTP
 import Rings
+import Zlib
 
 /// Sends readers the events they have not received.
 extension EventFanOut {

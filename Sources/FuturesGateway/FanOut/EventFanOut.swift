@@ -1,6 +1,7 @@
 import FuturesFeed
 import MicroHTTP
 import Rings
+import Zlib
 
 /// Sends every reader of one event stream loop its missing events.
 ///

@@ -55,7 +55,7 @@ struct TapeHandlers: Sendable {
             throw Problems.badParameter("after", "must be an event's id from the Link of an earlier response.")
         }
         if let from, let to, from > to { throw Self.backwards }
-        let (work, isGzip) = (DeskWork<TapePage>(), request.acceptsGzip)
+        let (work, isGzip) = (PartialWork<TapePage>(), request.acceptsGzip)
         read(responder, caller) { (reader, isLate) throws(TapeError) in
             if work.value == nil {
                 if after == nil, let from, let first = reader.extent()?.firstAt, from < first { return Self.agedOut(first).response }
@@ -72,7 +72,7 @@ struct TapeHandlers: Sendable {
         for other in ["wait", "maxAge", "maxUnverified", "depth"] where request.query(other) != nil {
             throw Problems.badParameter(other, "cannot be combined with at, because it limits the age of current values.")
         }
-        let (dialect, work) = (hub.feed.dialect, DeskWork<PastReading>())
+        let (dialect, work) = (hub.feed.dialect, PartialWork<PastReading>())
         read(responder, caller) { (reader, isLate) throws(TapeError) in
             if work.value == nil {
                 guard let extent = reader.extent(), at <= extent.lastAt else { return Self.notYet.response }
@@ -92,7 +92,7 @@ struct TapeHandlers: Sendable {
         _ caller: Access.Caller, _ done: @escaping @Sendable (Result<Replays.Play, HTTPProblem>) -> Void
     ) {
         if let problem = names.lazy.compactMap(problem).first { return done(.failure(problem)) }
-        let (dialect, work, queue) = (hub.feed.dialect, DeskWork<TapeReplay>(), TapeWorker.Queue.caller(caller.holder))
+        let (dialect, work, queue) = (hub.feed.dialect, PartialWork<TapeReplay>(), TapeWorker.Queue.caller(caller.holder))
         perform(responder, options.isResume ? .resuming : queue, within: options.isResume ? Self.patience.resume : Self.patience.request) {
             (reader, isLate) throws(TapeError) in
             if work.value == nil {

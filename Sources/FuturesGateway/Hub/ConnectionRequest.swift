@@ -19,7 +19,7 @@ struct ConnectionRequest: Sendable, Equatable {
     /// The caller's identity; nil for a caller without a credential.
     let identity: String?
 
-    static func response(_ view: EventConnections.View) -> HTTPResponse {
+    static func response(_ view: Readers.View) -> HTTPResponse {
         var writer = JSONWriter()
         writer.object { json in
             json.member("client", view.id)

@@ -28,7 +28,7 @@ extension EventHub {
         guard !state.value.isDraining else { throw .draining }
         guard feed.isServing else { throw .starting }
         if case .point(let point) = options.lastEventID, feed.isBehind(point.id) { throw .behind }
-        guard state.value.connections.count < limits.maximumReaders, !isShort() else { throw .full }
+        guard state.value.readers.count < limits.maximumReaders, !isShort() else { throw .full }
         try checkRoom(for: streams, from: caller.address)
         let lease: Gatekeeper.Lease
         do throws(LimitReached) {
@@ -45,13 +45,13 @@ extension EventHub {
         }
         state.value.lastNumber &+= 1
         let number = rings.join(state.value.lastNumber)
-        state.value.connections.add(number, streams: streams, options, of: caller.principal, lease)
+        state.value.readers.add(number, streams: streams, options, of: caller.principal, lease)
         return number
     }
 
     /// Handles a response head that was sent. Posts the first bytes to the fan-out, and counts the connection as a reader.
     func open(_ stream: EventStream, number: UInt64) {
-        guard let connection = state.value.connections[number], !connection.isOpen else {
+        guard let connection = state.value.readers[number], !connection.isOpen else {
             return assertionFailure("A stream opened for connection \(number), which was not prepared or is open.")
         }
         connection.isOpen = true
@@ -73,7 +73,7 @@ extension EventHub {
     }
 
     /// The start of a connection that reads live events.
-    private func liveOpening(_ connection: EventConnection) -> Opening {
+    private func liveOpening(_ connection: Reader) -> Opening {
         begin(connection.streams, from: connection.lease.address)
         connection.streams = known(connection.streams)
         let (names, options) = (connection.streams, connection.options)
@@ -92,27 +92,27 @@ extension EventHub {
     }
 
     func opening(
-        _ connection: EventConnection, _ options: ConnectionOptions? = nil, resume: Resume = .none, values: [CachedValue] = [], head: EventID? = nil
+        _ connection: Reader, _ options: ConnectionOptions? = nil, resume: Resume = .none, values: [CachedValue] = [], head: EventID? = nil
     ) -> Opening {
         Opening(
-            client: state.value.connections.text(of: connection.id), streams: connection.streams, options: options ?? connection.options,
+            client: state.value.readers.text(of: connection.id), streams: connection.streams, options: options ?? connection.options,
             retryMs: Self.retryMs, resume: resume, values: values, head: head ?? feed.head)
     }
 
     /// Handles a connection that has ended or was never opened.
     func closed(_ number: UInt64) {
-        guard let connection = state.value.connections.remove(number) else { return }
+        guard let connection = state.value.readers.remove(number) else { return }
         rings.leave(number)
         connection.expiry?.cancel()
         gatekeeper.close(connection.lease, streams: connection.streams.count)
         if connection.isOpen, !connection.isOfThePast { release(connection.streams) }
         state.value.notifier.remove(number)
-        if state.value.connections.count == 0 { finishDraining() }
+        if state.value.readers.count == 0 { finishDraining() }
     }
 
     /// Posts the snapshot of a ring's stream for a reader that needs it.
     func refill(_ number: UInt64, ring: Int) {
-        guard let connection = state.value.connections[number],
+        guard let connection = state.value.readers[number],
             let name = connection.streams.first(where: { state.value.streams[$0]?.rings.contains(ring) == true })
         else { return }
         for value in values(of: [name], connection.options.format).values { rings.post(.refill(value), to: number) }
@@ -129,10 +129,10 @@ extension EventHub {
     ///
     /// - Parameter answer: Called once, on the feed's thread or, when a change has taken effect, on the fan-out thread.
     func carryOut(_ request: ConnectionRequest, _ answer: @escaping @Sendable (HTTPResponse) -> Void) {
-        guard let connection = state.value.connections.find(request.id, openedBy: request.identity) else {
+        guard let connection = state.value.readers.find(request.id, openedBy: request.identity) else {
             return answer(Problems.unknownClient.response)
         }
-        let view = state.value.connections.view(of: connection)
+        let view = state.value.readers.view(of: connection)
         switch request.action {
         case .view: return answer(ConnectionRequest.response(view))
         case .close:
@@ -149,19 +149,19 @@ extension EventHub {
 
     /// - Parameter done: Called on the fan-out thread when the change has taken effect.
     private func change(
-        _ connection: EventConnection, _ change: ConnectionRequest.Change, _ names: [FuturesServiceStreamName],
-        done: @escaping @Sendable (EventConnections.View) -> Void
+        _ connection: Reader, _ change: ConnectionRequest.Change, _ names: [FuturesServiceStreamName],
+        done: @escaping @Sendable (Readers.View) -> Void
     ) throws(HTTPProblem) {
         let (own, format) = (connection.streams.filter(names.contains), connection.options.format)
         let command: FanOutInbox.ReaderCommand
         var (gained, lost): ([FuturesServiceStreamName], [FuturesServiceStreamName]) = ([], [])
         switch change {
         case .pause:
-            state.value.connections.setPaused(connection.paused.union(own), of: connection)
+            state.value.readers.setPaused(connection.paused.union(own), of: connection)
             command = .pause(rings(of: own, format))
         case .resume:
             let resumed = own.filter(connection.paused.contains)
-            state.value.connections.setPaused(connection.paused.subtracting(resumed), of: connection)
+            state.value.readers.setPaused(connection.paused.subtracting(resumed), of: connection)
             let (values, head) = values(of: resumed, format)
             command = .resume(values, head: head)
         case .subscribe:
@@ -180,11 +180,11 @@ extension EventHub {
         case .unsubscribe:
             lost = own
             connection.streams.removeAll(where: lost.contains)
-            state.value.connections.setPaused(connection.paused.subtracting(lost), of: connection)
+            state.value.readers.setPaused(connection.paused.subtracting(lost), of: connection)
             gatekeeper.remove(streams: lost.count, from: connection.lease)
             command = .unsubscribe(rings(of: lost, format))
         }
-        let view = state.value.connections.view(of: connection)
+        let view = state.value.readers.view(of: connection)
         rings.post(command, to: connection.number) { done(view) }
         if !gained.isEmpty { retain(gained) }
         if !lost.isEmpty { release(lost) }
@@ -199,14 +199,14 @@ extension EventHub {
 
     /// Checks the access of every connection again, because the access rules have changed.
     func judgeConnections() {
-        for connection in state.value.connections.all { judge(connection) }
+        for connection in state.value.readers.all { judge(connection) }
     }
 
     /// Ends the connection if its credential has expired or is no longer accepted, or if it may no longer read all its streams. Otherwise schedules
     /// another check if the credential expires.
-    private func judge(_ connection: EventConnection) {
+    private func judge(_ connection: Reader) {
         let number = connection.number
-        guard connection.isOpen, state.value.connections[number] === connection else { return }
+        guard connection.isOpen, state.value.readers[number] === connection else { return }
         connection.expiry?.cancel()
         connection.expiry = nil
         let now = Access.now
@@ -214,7 +214,7 @@ extension EventHub {
         case .expired: end(number, code: "expired", reason: "The credential has expired; reconnect with a new one.")
         case .good(let principal)
         where principal.permission.allows(.read) && connection.streams.allSatisfy({ principal.permission.allows(stream: $0.description) }):
-            state.value.connections.renew(connection, principal)
+            state.value.readers.renew(connection, principal)
             guard let end = principal.permission.expiresAt else { return }
             // At most one minute, because the clock may be set in the meantime.
             let wait = TimeAmount.seconds(min(max(end - now.seconds, 1), 60))
@@ -241,20 +241,20 @@ extension EventHub {
         state.value.isDraining = true
         tables.outdate()
         answerLongPolls()
-        let readers = state.value.connections.count
+        let readers = state.value.readers.count
         let spread = min(Duration.milliseconds(readers), grace * 3 / 4)
-        sendOff(state.value.connections.all.map(\.number)[...], ticks: max(1, Int(spread / Self.drainTick)))
+        sendOff(state.value.readers.all.map(\.number)[...], ticks: max(1, Int(spread / Self.drainTick)))
         let timeout = feed.loop.assumeIsolated().scheduleTask(in: TimeAmount(grace)) { self.finishDraining() }
         state.value.drained = {
             timeout.cancel()
-            done(readers, self.state.value.connections.count)
+            done(readers, self.state.value.readers.count)
         }
         if readers == 0 { finishDraining() }
     }
 
     /// Ends these connections in equal parts, one part per tick.
     private func sendOff(_ numbers: ArraySlice<UInt64>, ticks: Int) {
-        for number in numbers.prefix(numbers.count / ticks + 1) where state.value.connections[number]?.isOpen == true {
+        for number in numbers.prefix(numbers.count / ticks + 1) where state.value.readers[number]?.isOpen == true {
             end(number, code: "draining", reason: "The gateway is stopping.")
         }
         let rest = numbers.dropFirst(numbers.count / ticks + 1)

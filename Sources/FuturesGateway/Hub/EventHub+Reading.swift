@@ -4,6 +4,7 @@ import MicroHTTP
 import NIOCore
 import Replication
 import Rings
+import Zlib
 
 /// Snapshots, status, faults and metrics of streams.
 extension EventHub {
@@ -209,7 +210,7 @@ extension EventHub {
         return FeedReading(
             upstreams: upstreams, counters: gauges.counters, tally: tally, traffic: feed.traffic, connections: connections,
             lines: gauges.lines, weight: gauges.weight, restPause: gauges.restPause,
-            pausedClients: state.value.connections.pausedCount, listeners: state.value.notifier.count, refusals: gatekeeper.refusals,
+            pausedClients: state.value.readers.pausedCount, listeners: state.value.notifier.count, refusals: gatekeeper.refusals,
             node: feed.peers?.reading)
     }
 }

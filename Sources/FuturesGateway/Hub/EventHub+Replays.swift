@@ -33,7 +33,7 @@ extension EventHub {
     func recordContents() { state.value.tape?.tick(feed) { Array(state.value.streams.names) } }
 
     /// Counts a connection whose replay continues with live events as a reader.
-    func retainForReplay(_ connection: EventConnection) {
+    func retainForReplay(_ connection: Reader) {
         begin(connection.streams, from: connection.lease.address)
         // From now on, their rings keep the events with which the reader continues.
         _ = values(of: connection.streams, connection.options.format)
@@ -44,7 +44,7 @@ extension EventHub {
     ///
     /// - Parameter last: The last replayed event; nil if the reader starts with snapshots.
     func goLive(_ number: UInt64, after last: EventID?) {
-        guard let connection = state.value.connections[number], connection.isReplaying else { return }
+        guard let connection = state.value.readers[number], connection.isReplaying else { return }
         let format = connection.options.format
         let (values, head) = values(of: connection.streams, format)
         let after = last.flatMap { join(behind: $0, head) }
@@ -60,7 +60,7 @@ extension EventHub {
     }
 
     /// Handles a reader that has switched to live events.
-    func wentLive(_ number: UInt64) { state.value.connections[number]?.isReplaying = false }
+    func wentLive(_ number: UInt64) { state.value.readers[number]?.isReplaying = false }
 
     /// Whether the rings hold every event of these streams after the given one.
     func reach(_ names: [FuturesServiceStreamName], _ format: EventFormat, backTo id: EventID) -> Bool {

@@ -4,6 +4,7 @@ import MicroHTTP
 import NIOCore
 import Replication
 import Rings
+import Zlib
 
 /// Connects the feed with the readers: appends every event to the rings of its stream, counts the readers of each stream, keeps snapshots, and handles requests
 /// that wait.
@@ -14,7 +15,7 @@ final class EventHub: FeedListener {
     /// The mutable state; used only on the feed's thread.
     struct State {
         var streams = HubStreams()
-        var connections: EventConnections
+        var readers: Readers
         var notifier = Notifier()
         /// The last number assigned to a connection or a waiting request.
         var lastNumber: UInt64 = 0
@@ -62,7 +63,7 @@ final class EventHub: FeedListener {
         self.rings = rings
         state = NIOLoopBoundBox.makeBoxSendingValue(
             State(
-                connections: EventConnections(node: feed.peers?.name ?? ""), tally: FeedTally(upstreams: feed.dialect.upstreams.map(\.name)),
+                readers: Readers(node: feed.peers?.name ?? ""), tally: FeedTally(upstreams: feed.dialect.upstreams.map(\.name)),
                 troubles: feed.dialect.upstreams.map { _ in nil }),
             eventLoop: feed.loop)
         demand = feed.add(nil)
@@ -115,7 +116,7 @@ final class EventHub: FeedListener {
     /// Disconnects all readers. They reconnect immediately and get snapshots, because the log no longer contains their ids.
     func beginAnew() {
         state.value.tape?.breakOff()
-        for connection in state.value.connections.all {
+        for connection in state.value.readers.all {
             end(connection.number, code: "reset", reason: "The log has lost events; reconnect to get snapshots.")
         }
     }
@@ -123,7 +124,7 @@ final class EventHub: FeedListener {
     func receiveContent(of name: FuturesServiceStreamName) {
         forgetAnswers(name)
         noteChange(of: name)
-        for connection in state.value.connections.all where connection.isOpen && connection.streams.contains(name) {
+        for connection in state.value.readers.all where connection.isOpen && connection.streams.contains(name) {
             if let ring = state.value.streams[name]?.rings[connection.options.format.rawValue] { refill(connection.number, ring: ring) }
         }
     }

@@ -37,6 +37,6 @@ final class TapeJob: Sendable {
 }
 
 /// The progress of a piece of work. Only the worker's thread uses it.
-final class DeskWork<Value>: @unchecked Sendable {
+final class PartialWork<Value>: @unchecked Sendable {
     var value: Value?
 }

@@ -3,6 +3,7 @@ import MicroHTTP
 import Replication
 import Rings
 import Tape
+import Zlib
 
 /// Lines of a stream's past for one response. The work per response is bounded: if there is more, the response links to it.
 struct TapePage {

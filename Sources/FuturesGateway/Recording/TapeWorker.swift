@@ -1,6 +1,4 @@
 import DequeModule
-import Dispatch
-import Foundation
 import Glibc
 import NIOConcurrencyHelpers
 import Tape
@@ -53,7 +51,7 @@ final class TapeWorker: Sendable {
 
     let reader: TapeReader
     private let state = NIOLockedValueBox(State())
-    private let work = DispatchSemaphore(value: 0)
+    private let thread = BackgroundThread(name: "tape-reader")
 
     /// The length of a slice.
     static let slice = Duration.milliseconds(50)
@@ -69,16 +67,12 @@ final class TapeWorker: Sendable {
     init(directory: String) { reader = TapeReader(TapeDirectory(directory)) }
 
     /// Starts the thread. Call it once.
-    func start() {
-        let thread = Thread { self.run() }
-        thread.name = "tape-reader"
-        thread.start()
-    }
+    func start() { thread.start { self.run() } }
 
     /// Ends the thread after its slice. Waiting work is dropped.
     func stop() {
         state.withLockedValue { $0.isStopping = true }
-        work.signal()
+        thread.wake()
     }
 
     /// Queues the work. Nil if too much work is already waiting, in total or of this caller.
@@ -93,7 +87,7 @@ final class TapeWorker: Sendable {
             state.put(Job(lease: lease, work: work))
             return true
         }
-        if isTaken { self.work.signal() }
+        if isTaken { thread.wake() }
         return isTaken ? lease : nil
     }
 
@@ -112,7 +106,7 @@ final class TapeWorker: Sendable {
         // On Linux this affects only the calling thread (setpriority(2), "C library/kernel differences").
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, Self.niceness)
         while true {
-            work.wait()
+            thread.sleep()
             let (job, isStopping) = state.withLockedValue { ($0.take(), $0.isStopping) }
             if isStopping {
                 let left = state.withLockedValue { state in
@@ -129,7 +123,7 @@ final class TapeWorker: Sendable {
                 state.put(job)
                 return true
             }
-            if goesOn { work.signal() }
+            if goesOn { thread.wake() }
         }
     }
 }

@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import NIOConcurrencyHelpers
 
@@ -16,8 +15,7 @@ package final class FrameTape: Sendable {
     }
 
     private let state = NIOLockedValueBox(State())
-    private let work = DispatchSemaphore(value: 0)
-    private let ended = DispatchSemaphore(value: 0)
+    private let thread = BackgroundThread(name: "frames")
     private let storage: TapeDirectory
     private let keep: Int64
     private let mostBytes: Int
@@ -42,11 +40,7 @@ package final class FrameTape: Sendable {
     }
 
     /// Starts the thread. Call it once.
-    package func start() {
-        let thread = Thread { self.run() }
-        thread.name = "frames"
-        thread.start()
-    }
+    package func start() { thread.start { self.run() } }
 
     /// Records a message. A message without a stream, such as an acknowledgment, is skipped.
     package func record(_ bytes: UnsafeBufferPointer<UInt8>, of subject: String?, line: Int, at nanoseconds: Int64) {
@@ -74,7 +68,7 @@ package final class FrameTape: Sendable {
             state.messages += 1
             return before < Self.urgentBytes && state.bytes.count >= Self.urgentBytes
         }
-        if isUrgent { work.signal() }
+        if isUrgent { thread.wake() }
     }
 
     private static let opening = Array("{\"stream\":\"".utf8)
@@ -109,21 +103,15 @@ package final class FrameTape: Sendable {
     /// Writes everything and ends the thread. Call it once. It waits at most `patience`.
     package func stop(within patience: Duration) async {
         state.withLockedValue { $0.isStopping = true }
-        work.signal()
-        let milliseconds = Int(patience.components.seconds * 1000)
-        await withCheckedContinuation { continuation in
-            Thread { [ended] in
-                _ = ended.wait(timeout: .now() + .milliseconds(milliseconds))
-                continuation.resume()
-            }.start()
-        }
+        thread.wake()
+        _ = await thread.end(within: patience)
     }
 
     private func run() {
         let writer = FrameWriter(storage, keep: keep, bytes: mostBytes)
         var trouble: TapeError?
         while true {
-            _ = work.wait(timeout: .now() + .seconds(1))
+            thread.sleep(atMost: .seconds(1))
             let (bytes, messages, isStopping) = state.withLockedValue { state in
                 defer { (state.bytes, state.messages) = ([], 0) }
                 return (state.bytes, state.messages, state.isStopping)
@@ -140,10 +128,7 @@ package final class FrameTape: Sendable {
                 trouble = now
                 tell(now)
             }
-            if isStopping {
-                ended.signal()
-                return
-            }
+            if isStopping { return }
         }
     }
 }

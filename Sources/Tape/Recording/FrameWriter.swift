@@ -1,4 +1,5 @@
 import Foundation
+import Zlib
 
 /// Sorts messages into files, and enforces both limits. Use it from one thread.
 final class FrameWriter {
@@ -10,7 +11,7 @@ final class FrameWriter {
     }
 
     private let storage: TapeDirectory
-    private let compressor = GzipCompressor()
+    private let deflater = Deflater(level: 6)
     private let keep: Int64
     private let mostBytes: Int
     private var files: [String: File] = [:]
@@ -94,7 +95,7 @@ final class FrameWriter {
                 try storage.make()
                 isOpen = true
             }
-            guard let member = compressor.member(file.text) else { throw TapeError(.failed, "there is not enough memory to compress") }
+            guard let member = deflater.gzip(file.text) else { throw TapeError(.failed, "there is not enough memory to compress") }
             guard storedBytes + member.count <= mostBytes else {
                 throw TapeError(.full, "the venue's messages of this hour exceed tape-frames-bytes; raise it")
             }

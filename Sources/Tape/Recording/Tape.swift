@@ -1,6 +1,5 @@
 import Dispatch
 import FeedCore
-import Foundation
 import NIOConcurrencyHelpers
 
 /// Records a tape: accepts records on the feed's thread, and its own thread writes them. The feed never waits for it.
@@ -14,8 +13,7 @@ package final class Tape: Sendable {
     }
 
     private let state: NIOLockedValueBox<State>
-    private let work = DispatchSemaphore(value: 0)
-    private let ended = DispatchSemaphore(value: 0)
+    private let thread = BackgroundThread(name: "tape")
     private let open: @Sendable () throws(TapeError) -> TapeRecorder
     private let clock: @Sendable () -> Int64
     /// Called when the disk fails, and when it works again. On the tape's thread.
@@ -39,11 +37,7 @@ package final class Tape: Sendable {
     }
 
     /// Starts the thread. Call it once.
-    package func start() {
-        let thread = Thread { self.run() }
-        thread.name = "tape"
-        thread.start()
-    }
+    package func start() { thread.start { self.run() } }
 
     /// Queues a record. It does not block, and allocates memory only for its place in the queue.
     package func record(_ taped: TapedRecord) {
@@ -52,7 +46,7 @@ package final class Tape: Sendable {
             state.handOver.offer(taped)
             return before < TapeRecorder.blockBytes && state.handOver.waitingBytes >= TapeRecorder.blockBytes
         }
-        if isFull { work.signal() }
+        if isFull { thread.wake() }
     }
 
     /// The current counts. Call it from any thread.
@@ -72,15 +66,8 @@ package final class Tape: Sendable {
     @discardableResult
     package func stop(within patience: Duration) async -> Bool {
         state.withLockedValue { $0.isStopping = true }
-        work.signal()
-        let (seconds, attoseconds) = patience.components
-        let milliseconds = Int(seconds * 1000 + attoseconds / 1_000_000_000_000_000)
-        // A disk may take seconds, and the task pool has few threads, so another thread waits.
-        return await withCheckedContinuation { continuation in
-            Thread { [ended] in
-                continuation.resume(returning: ended.wait(timeout: .now() + .milliseconds(milliseconds)) == .success)
-            }.start()
-        }
+        thread.wake()
+        return await thread.end(within: patience)
     }
 
     private func run() {
@@ -97,7 +84,7 @@ package final class Tape: Sendable {
                 trouble = reading.trouble
                 tell(trouble)
             }
-            _ = work.wait(timeout: .now() + .milliseconds(Self.period))
+            thread.sleep(atMost: .milliseconds(Self.period))
             let (batch, isHurried, isStopping) = state.withLockedValue { state in
                 state.busySince = DispatchTime.now().uptimeNanoseconds
                 let isHurried = state.handOver.waitingBytes > 2 * TapeRecorder.blockBytes
@@ -114,9 +101,7 @@ package final class Tape: Sendable {
                 state.handOver.takenBytes = 0
             }
             if isStopping {
-                note(recorder?.state)
-                ended.signal()
-                return
+                return note(recorder?.state)
             }
         }
     }

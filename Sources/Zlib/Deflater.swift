@@ -1,39 +1,41 @@
 import CZlib
 
 /// The checksum in a gzip trailer: the CRC-32 and the number of uncompressed bytes (RFC 1952 §2.3.1).
-struct GzipChecksum {
+package struct GzipChecksum {
     private(set) var crc: UInt = 0
     private(set) var length: UInt = 0
 
     /// The checksum of one block, with the operator that appends it to another checksum.
-    struct Part {
+    package struct Part: Sendable {
         fileprivate let crc: UInt
         fileprivate let length: UInt
         fileprivate let combination: UInt
     }
 
-    mutating func append(_ part: Part) {
+    package init() {}
+
+    package mutating func append(_ part: Part) {
         crc = crc32_combine_op(crc, part.crc, part.combination)
         length &+= part.length
     }
 
     /// The gzip header without name and time, for an unknown system.
-    static let header: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
+    package static let header: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
 
     /// The final deflate block, which is empty, and the trailer.
-    var end: [UInt8] {
+    package var end: [UInt8] {
         [0x03, 0x00] + [crc, length].flatMap { number in (0..<4).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) } }
     }
 }
 
 /// Compresses bytes into deflate blocks (RFC 1951). Each block ends with a full flush at a byte boundary and refers only to the history that the
 /// caller passes. One block can therefore be part of any number of responses.
-final class Deflater {
+package final class Deflater {
     private let stream: UnsafeMutablePointer<z_stream>
     private var output = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 64 << 10)
 
     /// - Parameter level: zlib's level, 1 (fastest) to 9 (smallest).
-    init(level: Int32) {
+    package init(level: Int32) {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
         cz_raw_deflate_init(stream, level)
@@ -45,8 +47,8 @@ final class Deflater {
         output.deallocate()
     }
 
-    /// A complete gzip file of these bytes; nil if zlib runs out of memory.
-    func gzip(_ bytes: [UInt8]) -> [UInt8]? {
+    /// A complete gzip file of these bytes; nil if there are none, or if zlib runs out of memory. Concatenated files are a valid file.
+    package func gzip(_ bytes: [UInt8]) -> [UInt8]? {
         guard let block = bytes.withUnsafeBufferPointer({ block($0) }) else { return nil }
         var checksum = GzipChecksum()
         checksum.append(block.part)
@@ -56,7 +58,7 @@ final class Deflater {
     /// A block of these bytes, which must not be empty; nil if zlib runs out of memory.
     ///
     /// - Parameter history: The end of the uncompressed bytes before the block, at most 32 KiB. The block may refer to them.
-    func block(_ bytes: UnsafeBufferPointer<UInt8>, after history: [UInt8] = []) -> (bytes: [UInt8], part: GzipChecksum.Part)? {
+    package func block(_ bytes: UnsafeBufferPointer<UInt8>, after history: [UInt8] = []) -> (bytes: [UInt8], part: GzipChecksum.Part)? {
         guard let start = bytes.baseAddress, history.isEmpty || deflateSetDictionary(stream, history, UInt32(clamping: history.count)) == Z_OK
         else { return nil }
         stream.pointee.next_in = UnsafeMutablePointer(mutating: start)

@@ -6,14 +6,14 @@ import Testing
 @testable import FuturesGateway
 
 /// Who may control which connection.
-@Suite struct EventConnectionsTests {
+@Suite struct ReadersTests {
     private let streams = [FuturesServiceStreamName.bookTicker(symbol: "BTCUSDT"), .bookTicker(symbol: "ETHUSDT")]
     private let options = ConnectionOptions(
         heartbeat: 15, sendsHeartbeatEvents: false, lastEventID: nil, forceFetch: false, interval: 0, format: .events, isPadded: false,
         isCompressed: false, count: nil, timeout: nil)
     private let keeper = Gatekeeper(rules: AccessRules())
 
-    private func add(_ number: UInt64, to connections: inout EventConnections) throws -> EventConnection {
+    private func add(_ number: UInt64, to connections: inout Readers) throws -> Reader {
         let principal = try #require(try keeper.principal(showing: nil, at: Access.now))
         let lease = try keeper.open(principal, from: nil, streams: streams.count, at: Access.now)
         connections.add(number, streams: streams, options, of: principal, lease)
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func onlyAnOpenConnectionIsFoundAndOnlyByItsOwnersIdentity() throws {
-        var connections = EventConnections(node: "0a1b2c3d")
+        var connections = Readers(node: "0a1b2c3d")
         let connection = try add(1, to: &connections)
         let id = connections.text(of: connection.id)
         #expect(id.hasPrefix("0a1b2c3d") && id.count == 40)
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func pausedConnectionsAreCountedUntilTheyResumeOrEnd() throws {
-        var connections = EventConnections(node: "")
+        var connections = Readers(node: "")
         let (first, second) = (try add(1, to: &connections), try add(2, to: &connections))
         connections.setPaused([streams[0]], of: first)
         connections.setPaused(Set(streams), of: first)
@@ -49,13 +49,13 @@ import Testing
     }
 
     @Test func connectionsOfOneCallerShareItsPrincipal() throws {
-        var connections = EventConnections(node: "")
+        var connections = Readers(node: "")
         let (first, second) = (try add(1, to: &connections), try add(2, to: &connections))
         #expect(first.holder === second.holder)
     }
 
     @Test func aConnectionTakesTwentyControlRequestsAtOnceAndThenTenASecond() throws {
-        var connections = EventConnections(node: "")
+        var connections = Readers(node: "")
         let connection = try add(1, to: &connections)
         let second: Int64 = 1_000_000_000
         #expect((0..<30).count { _ in connection.mayControl(now: 0) } == 20)

@@ -4,13 +4,13 @@ import NIOCore
 import Rings
 
 /// The hub's state of an event connection. Used only on the feed's thread.
-final class EventConnection {
+final class Reader {
     let number: UInt64
     /// The principal that opened the connection controls it under this id.
     let id: ReaderID
     var streams: [FuturesServiceStreamName]
     let options: ConnectionOptions
-    fileprivate(set) var holder: EventConnections.Holder
+    fileprivate(set) var holder: Readers.Holder
     /// Its share of the limits.
     let lease: Gatekeeper.Lease
     /// Whether its response head has been sent.
@@ -30,7 +30,7 @@ final class EventConnection {
     }
 
     fileprivate init(
-        _ number: UInt64, id: ReaderID, streams: [FuturesServiceStreamName], options: ConnectionOptions, holder: EventConnections.Holder,
+        _ number: UInt64, id: ReaderID, streams: [FuturesServiceStreamName], options: ConnectionOptions, holder: Readers.Holder,
         lease: Gatekeeper.Lease
     ) {
         self.number = number
@@ -64,7 +64,7 @@ final class EventConnection {
 }
 
 /// The event connections of a hub: who opened each, which streams it reads and which it paused.
-struct EventConnections {
+struct Readers {
     /// A principal as of its last check. Consecutive connections with the same principal share it.
     final class Holder {
         let principal: Principal
@@ -81,7 +81,7 @@ struct EventConnections {
 
     /// The node's name, which precedes the ids of its connections; empty for a standalone gateway.
     private let node: String
-    private var connections: [UInt64: EventConnection] = [:]
+    private var connections: [UInt64: Reader] = [:]
     /// The connections' numbers, by half of their ids.
     private var numbers: [UInt64: UInt64] = [:]
     private var lastHolder: Holder?
@@ -91,20 +91,20 @@ struct EventConnections {
     init(node: String) { self.node = node }
 
     var count: Int { connections.count }
-    var all: Dictionary<UInt64, EventConnection>.Values { connections.values }
+    var all: Dictionary<UInt64, Reader>.Values { connections.values }
 
-    subscript(number: UInt64) -> EventConnection? { connections[number] }
+    subscript(number: UInt64) -> Reader? { connections[number] }
 
     mutating func add(
         _ number: UInt64, streams: [FuturesServiceStreamName], _ options: ConnectionOptions, of principal: Principal, _ lease: Gatekeeper.Lease
     ) {
         var id = ReaderID()
         while numbers[id.low] != nil { id = ReaderID() }
-        connections[number] = EventConnection(number, id: id, streams: streams, options: options, holder: holder(principal), lease: lease)
+        connections[number] = Reader(number, id: id, streams: streams, options: options, holder: holder(principal), lease: lease)
         numbers[id.low] = number
     }
 
-    mutating func remove(_ number: UInt64) -> EventConnection? {
+    mutating func remove(_ number: UInt64) -> Reader? {
         guard let connection = connections.removeValue(forKey: number) else { return nil }
         numbers[connection.id.low] = nil
         if !connection.paused.isEmpty { pausedCount -= 1 }
@@ -112,7 +112,7 @@ struct EventConnections {
     }
 
     /// The open connection with this id; nil if there is none, or if another identity opened it.
-    func find(_ id: String, openedBy identity: String?) -> EventConnection? {
+    func find(_ id: String, openedBy identity: String?) -> Reader? {
         guard id.hasPrefix(node), let readerID = ReaderID(id.dropFirst(node.count)), let number = numbers[readerID.low],
             let connection = connections[number], connection.id == readerID, connection.isOpen, connection.holder.principal.identity == identity
         else { return nil }
@@ -120,9 +120,9 @@ struct EventConnections {
     }
 
     /// Records the result of another check of the connection's principal.
-    mutating func renew(_ connection: EventConnection, _ principal: Principal) { connection.holder = holder(principal) }
+    mutating func renew(_ connection: Reader, _ principal: Principal) { connection.holder = holder(principal) }
 
-    mutating func setPaused(_ names: Set<FuturesServiceStreamName>, of connection: EventConnection) {
+    mutating func setPaused(_ names: Set<FuturesServiceStreamName>, of connection: Reader) {
         pausedCount += (names.isEmpty ? 0 : 1) - (connection.paused.isEmpty ? 0 : 1)
         connection.paused = names
     }
@@ -130,7 +130,7 @@ struct EventConnections {
     /// The id as clients see it; in a cluster it is prefixed with the node's name.
     func text(of id: ReaderID) -> String { node + id.text }
 
-    func view(of connection: EventConnection) -> View {
+    func view(of connection: Reader) -> View {
         View(id: text(of: connection.id), streams: connection.streams, paused: connection.streams.filter(connection.paused.contains))
     }
 
