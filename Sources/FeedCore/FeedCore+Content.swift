@@ -345,7 +345,10 @@ extension FeedCore {
         // REST may still list an ended stream for a while.
         if let isGone = isGone(from: index) { _ = streams[index]?.content.drop(isGone) }
         if !isOvertaken { streams[index]?.freshness.settle(fetch.askedAt) }
-        let outlivesConnection = !stream.subscription.isEffective && !stream.freshness.hasMessage && stream.freshness.outage?.awaitsMessage != true
+        // A stalled stream was subscribed on this connection already, so its next message continues the answer.
+        let outlivesConnection =
+            !stream.subscription.isEffective && !stream.freshness.hasMessage && stream.freshness.outage?.awaitsMessage != true
+            && stream.freshness.stalls == 0
         if case .none = stream.fetching.backfill, outlivesConnection {
             streams[index]?.content.beginGeneration()
         }

@@ -154,4 +154,25 @@ import Testing
         #expect(harness.kinds.count { $0 == "status stale" } == 120)
         #expect(sockets <= 2, "one more than is needed")
     }
+
+    /// Seed 12472 with two lines.
+    @Test func aMessageFromBeforeRESTsAnswerDoesNotReplaceItAfterAStallWithoutMessages() {
+        var harness = CoreHarness()
+        harness.step(.observe(.one, [.btc], forceFetch: false))
+        harness.step(.opened(harness.connection))
+        harness.acknowledge()
+        harness.answerFetches { _ in .success(FetchedContent(rows: .markPrice([.price(2, time: 2000)]), eventTime: 2000)) }
+        #expect(harness.core.content(of: .btc)?.state == .live)
+        for _ in 0..<400 where harness.core.content(of: .btc)?.state != .failed { harness.pass(.milliseconds(100)) }
+        #expect(harness.core.content(of: .btc)?.state == .failed, "the venue acknowledged it and sends nothing")
+        harness.step(.refetch(.btc))
+        harness.answerFetches { _ in .success(FetchedContent(rows: .markPrice([.price(2, time: 2000)]), eventTime: 2000)) }
+        harness.pass(.seconds(1))
+        harness.acknowledge()
+        harness.receive(.btc, .markPrice([.price(1, time: 1500)]))
+        #expect(harness.core.content(of: .btc)?.rows == .markPrice([.price(2, time: 2000)]))
+        harness.receive(.btc, .markPrice([.price(3, time: 2500)]))
+        #expect(harness.core.content(of: .btc)?.rows == .markPrice([.price(3, time: 2500)]))
+        #expect(harness.core.content(of: .btc)?.state == .live)
+    }
 }
