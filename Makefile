@@ -1,7 +1,7 @@
 SWIFT_FLAGS ?=
 # One process each: several tests measure the processor time and the promptness of the process they run in. The first group measures nothing.
-UNIT_TARGETS = FeedCoreTests|FeedDialectsTests|RingsTests|ReplicationTests|GatewayAccessTests|DemoExchangeTests|CommandTests \
-	TapeTests NATSTests FuturesFeedTests FuturesGatewayClientTests MicroHTTPTests FuturesGatewayTests
+UNIT_TARGETS = FeedCoreTests|FeedDialectsTests|RingsTests|ReplicationTests|GatewayAccessTests \
+	TapeTests NATSTests DemoExchangeTests CommandTests FuturesFeedTests FuturesGatewayClientTests MicroHTTPTests FuturesGatewayTests
 # The tests in which the way of a stream's bytes makes a difference.
 STREAM_SUITES = (Event|Format|Resume|Exact|SlowReader|Compression|Pace|ConnectionControl|Replay|Stress|ServingHere|Restart|Outage|Snapshot|Timing|Memory)Tests
 # The promises that every merge proves small.
