@@ -109,6 +109,9 @@ extension Simulation {
                     && core.connections.first { $0.id == id }?.toUnsubscribe.contains(event.stream) == false
             }?.key
             verdict.expect(other == nil || wasLost, .lastLineIsTold, "\(event.stream) is disconnected, and stands on \(other?.value ?? 0)")
+        case .failed(let error, false) where error.code == .subscriptionRejected:
+            // What was asked for after this subscription follows none any more: a request that follows another one may take its place.
+            for place in watches[stream].attempts.indices { watches[stream].attempts[place].followsSubscription = false }
         case .ended: for id in standing.keys { standing[id]?[stream] = nil }
         case .status(.ended, _, _):
             for id in standing.keys { standing[id]?[stream] = nil }
