@@ -103,7 +103,7 @@ struct WireWatch {
         lastConnect = now
         guard let slot = slot(id, core) else { return }
         slots.append((id, slot))
-        if slots.count > 40 { slots.removeFirst(10) }
+        if slots.count > 4000 { slots.removeFirst(1000) }
         guard let (at, bound) = ends.removeValue(forKey: slot) else { return }
         let delay = now - at
         let least = (leasts[slot] ?? 0) / 1_000_000
