@@ -109,9 +109,8 @@ extension Simulation {
                     && core.connections.first { $0.id == id }?.toUnsubscribe.contains(event.stream) == false
             }?.key
             verdict.expect(other == nil || wasLost, .lastLineIsTold, "\(event.stream) is disconnected, and stands on \(other?.value ?? 0)")
-        case .failed(let error, false) where error.code == .subscriptionRejected:
-            // What was asked for after this subscription follows none any more: a request that follows another one may take its place.
-            for place in watches[stream].attempts.indices { watches[stream].attempts[place].followsSubscription = false }
+        case .failed(let error, false) where error.code == .subscriptionRejected: followNothing(stream)
+        case .status(.recovering, _, _): followNothing(stream)
         case .ended: for id in standing.keys { standing[id]?[stream] = nil }
         case .status(.ended, _, _):
             for id in standing.keys { standing[id]?[stream] = nil }
@@ -123,6 +122,11 @@ extension Simulation {
                 queue.now - last >= staleAfter.nanoseconds, .noFalseAlarm, "\(event.stream) \((queue.now - last) / 1_000_000) ms after a frame")
         default: break
         }
+    }
+
+    /// What was asked for before the subscription was rejected, or before messages were lost, may lack data: a later request may take its place.
+    private func followNothing(_ stream: Int) {
+        for place in watches[stream].attempts.indices { watches[stream].attempts[place].followsSubscription = false }
     }
 
     /// A table or a list of messages that is live has what the venue has had since its first row, as many rows as are kept.
