@@ -1,9 +1,9 @@
 SWIFT_FLAGS ?=
 # One process each: several tests measure the processor time and the promptness of the process they run in. The first group measures nothing.
-UNIT_TARGETS = FeedCoreTests|FeedDialectsTests|RingsTests|ReplicationTests|GatewayAccessTests \
+UNIT_TARGETS = FeedCoreTests|WebSocketsTests|FeedDialectsTests|RingsTests|ReplicationTests|GatewayAccessTests \
 	TapeTests NATSTests DemoExchangeTests CommandTests FuturesFeedTests FuturesGatewayClientTests MicroHTTPTests FuturesGatewayTests
 # The tests in which the way of a stream's bytes makes a difference.
-STREAM_SUITES = (Event|Format|Resume|Exact|SlowReader|Compression|Pace|ConnectionControl|Replay|Stress|ServingHere|Restart|Outage|Snapshot|Timing|Memory)Tests
+STREAM_SUITES = (Event|Format|Resume|Exact|SlowReader|Compression|Pace|ConnectionControl|Replay|Stress|ServingHere|Restart|Outage|Snapshot|Socket|Timing|Memory)Tests
 # The promises that every merge proves small.
 GATE = kills,detect,receipts,resume,exact,restarts,access,drain,selftest
 RUN_ARGS ?= --demo
@@ -14,7 +14,7 @@ export SWIFT_BACKTRACE ?= enable=no
 run deb tarball: export BUILD_COMMIT := $(shell git describe --always --abbrev=12 --dirty --exclude '*' 2> /dev/null)
 
 .PHONY: run help check test unit suite suite-whole suite-edge lint format scripts simulate simulate-log defects prove prove-short prove-gate soak sanitize fuzz contract extremes-short proxies browser \
-	conformance graphql agents intrinio bots bots-short cluster cluster-check prove-scale bench bench-ingest instructions deb tarball deb-check site docs setup
+	conformance graphql agents intrinio bots bots-short sockets sockets-short cluster cluster-check prove-scale bench bench-ingest instructions deb tarball deb-check site docs setup
 .DEFAULT_GOAL := run
 
 run: setup ## Build the gateway and serve the embedded exchange (RUN_ARGS="--venue aster" serves a venue)
@@ -27,7 +27,7 @@ help: ## Show this list
 check: setup ## Check what differs from main: format, build, unit tests, in under two minutes (LIMIT=100 seconds of tests, DRY=1 only prints)
 	@Tests/check
 
-test: setup lint scripts suite prove-gate extremes-short bots-short ## Run everything that has to pass before a merge, in about a quarter of an hour
+test: setup lint scripts suite prove-gate extremes-short bots-short sockets-short ## Run everything that has to pass before a merge, in about a quarter of an hour after the first build
 
 unit: ## Build with warnings as errors and run the unit tests of every target
 	swift build --build-tests $(SWIFT_FLAGS)
@@ -53,7 +53,7 @@ format: ## Format every Swift file
 	swift format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks Examples
 
 scripts: ## Run the unit tests of the Python scripts; some check that each PROOF.md is as its program writes it
-	for folder in $(wildcard Tests/Faults Tests/Soak Tests/Scale Tests/Bots Tests/Clients Tests/Docs Tests/Package Tests/Benchmarks); do python3 -B -m unittest discover --quiet --start-directory $$folder || exit 1; done
+	for folder in $(wildcard Tests/Faults Tests/Soak Tests/Scale Tests/Bots Tests/Sockets Tests/Clients Tests/Docs Tests/Package Tests/Benchmarks); do python3 -B -m unittest discover --quiet --start-directory $$folder || exit 1; done
 
 simulate: ## Run the core against a simulated venue and readers (SEEDS=1000; SEED=N replays one, TRACE=1 prints all of it)
 	SEEDS=$(or $(SEEDS),1000) Tests/FeedCoreTests/Simulation/simulate
@@ -107,9 +107,10 @@ browser: setup ## Test the page and client.js with Node and in headless Chromium
 	swift build -c release --product futures-gateway
 	python3 Tests/Browser/checks.py "$$(swift build -c release --show-bin-path)/futures-gateway"
 
-conformance: ## Run the Autobahn suite against the WebSocket client, if the suite and Python 2.7 are there
+conformance: ## Run the Autobahn suite against the WebSocket client and server, if the suite and Python 2.7 are there
 	swift build --product conformance-client
-	Tests/Conformance/conformance "$$(swift build --show-bin-path)/conformance-client"
+	swift build --product conformance-server
+	Tests/Conformance/conformance "$$(swift build --show-bin-path)/conformance-client" "$$(swift build --show-bin-path)/conformance-server"
 
 graphql: ## Run the GraphQL dialect against real servers, if they are there; about ten minutes
 	swift build --product futures-gateway
@@ -130,6 +131,14 @@ bots: setup ## Run trading bots and their libraries from PyPI against the gatewa
 bots-short: ## Run a little of the same with the debug build, in about a minute
 	swift build --product futures-gateway
 	Tests/Bots/bots "$$(swift build --show-bin-path)/futures-gateway" short
+
+sockets: setup ## Run clients of the venue's sockets from PyPI, cuts and hostile clients against the gateway (SOCKETS_ARGS="raw --seed 1")
+	swift build -c release --product futures-gateway
+	Tests/Sockets/sockets "$$(swift build -c release --show-bin-path)/futures-gateway" $(or $(SOCKETS_ARGS),all)
+
+sockets-short: ## Run a little of the same with the debug build, in about a minute
+	swift build --product futures-gateway
+	Tests/Sockets/sockets "$$(swift build --show-bin-path)/futures-gateway" short --seed 1
 
 cluster: setup ## Run three servers of the log, an exchange, two ingests and two edges on this machine, and print their addresses
 	swift build -c release --product futures-gateway

@@ -41,6 +41,7 @@ let package = Package(
         .target(name: "Zlib", dependencies: ["CZlib"], swiftSettings: strict),
         .target(name: "CBuild", cSettings: commit.isEmpty ? [] : [.define("BUILD_COMMIT", to: "\"\(commit)\"")]),
         .target(name: "MicroHTTP", dependencies: ["CMicroHTTPD"], swiftSettings: strict),
+        .target(name: "WebSockets", swiftSettings: strict),
         .target(name: "FeedCore", swiftSettings: strict),
         .target(name: "FeedDialects", dependencies: ["FeedCore"], swiftSettings: strict),
         .target(name: "FeedObserving", dependencies: ["FeedCore"], swiftSettings: strict),
@@ -53,6 +54,7 @@ let package = Package(
                 "NATS",
                 "ReplicatedLog",
                 "Replication",
+                "WebSockets",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -123,6 +125,7 @@ let package = Package(
                 "MicroHTTP",
                 "Replication",
                 "Tape",
+                "WebSockets",
                 "CBuild",
                 "Zlib",
                 .product(name: "DequeModule", package: "swift-collections"),
@@ -169,6 +172,7 @@ let package = Package(
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),
+        .testTarget(name: "WebSocketsTests", dependencies: ["FeedCore", "WebSockets"], swiftSettings: strict),
         .testTarget(name: "FeedCoreTests", dependencies: ["FeedCore"], exclude: ["Simulation/simulate"], swiftSettings: strict),
         .testTarget(
             name: "FeedDialectsTests", dependencies: ["FeedCore", "FeedDialects", "GatewayTestSupport"], exclude: ["Fixtures"],
@@ -271,7 +275,9 @@ let package = Package(
             ],
             exclude: ["Servers/peer.py"],
             swiftSettings: strict),
-        // The Autobahn suite's testee, run by `make conformance`.
+        // The Autobahn suite's testees, run by `make conformance`.
+        .executableTarget(
+            name: "conformance-server", dependencies: ["MicroHTTP", "WebSockets"], path: "Tests/Conformance/Server", swiftSettings: strict),
         .executableTarget(
             name: "conformance-client",
             dependencies: [
@@ -318,7 +324,7 @@ let package = Package(
 #if !os(Linux)
     let libraries = [
         "FeedCore", "FeedDialects", "FeedObserving", "FuturesFeed", "Rings", "NATS", "ReplicatedLog", "Replication", "ServerSentEvents",
-        "FuturesGatewayClient",
+        "FuturesGatewayClient", "WebSockets",
     ]
     package.products.removeAll { $0.name == "futures-gateway" }
     package.targets.removeAll { !libraries.contains($0.name) }
@@ -342,7 +348,7 @@ if environment["WITH_TOOLS"] != nil || environment["WITH_BENCHMARKS"] != nil {
             name: "fuzz",
             dependencies: [
                 "CFuzzer", "DemoExchange", "Rings", "FeedCore", "FeedDialects", "FuturesFeed", "FuturesGateway", "GatewayAccess", "MicroHTTP",
-                "NATS", "Replication", "ServerSentEvents", "Tape",
+                "NATS", "Replication", "ServerSentEvents", "Tape", "WebSockets",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],

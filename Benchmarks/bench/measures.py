@@ -190,7 +190,53 @@ SATURATING = 3_500
 """Events a second that leave a thread with a thousand readers no pause."""
 
 
+SOCKET = ("--socket", 1, "--sequence", "T", "--stamp", "i")
+"""The options of readers of the venue's sockets, whose messages have the venue's own fields."""
+
+
+def sockets(products, rounds):
+    """The venue's sockets beside event streams of the same gateway: at a set rate, at one that leaves no pause, alone, and idle."""
+    lines = []
+    for readers, rate, bounds in ((1_000, SATURATING, {"perSecond": {"least": 0.9}, "cpuSecondsPerMillion": {"most": 1 / 0.9}}),
+                                  (10_000, 10, {"p99Ms": {"most": 1.1}})):
+        with programs.served(products, paced.Venue(rate), "--fan-out-threads", 1, "--max-readers", 20_000) as gateway:
+            # Saturated readers only drop the bytes, so that the processors are left to the gateway.
+            looking = ("--check", 10) if rate == SATURATING else ()
+            both = [[programs.crowd(products, gateway, readers, 4, more=[*programs.STAMPED, *looking, *more]) for more in (SOCKET, ())]
+                    for _ in range(rounds)]
+        what = f"{readers:,} readers, {rate:,} messages/s"
+        for name, bound in bounds.items():
+            label, unit = {"perSecond": ("deliveries", "a second"), "cpuSecondsPerMillion": ("cpu", "core seconds a million")}.get(name, (name[:3], "ms"))
+            lines.append(beside(f"{what}, {label}", [[told[name] for told in pair] for pair in both], unit, "event streams", **bound))
+    venue = paced.Venue(1_000)
+    with programs.served(products, venue, "--fan-out-threads", 1) as gateway:
+        told = [[programs.crowd(products, place, 1, 4, more=[*programs.STAMPED, *SOCKET], pid=gateway.process.pid) for place in (gateway, venue)]
+                for _ in range(rounds)]
+    for name in ("p50", "p99"):
+        pairs = [[each[f"{name}Ms"] for each in pair] for pair in told]
+        added = statistics.median(ours - theirs for ours, theirs in pairs)
+        lines.append(dataclasses.replace(beside(f"1 reader, 1,000 messages/s, {name}", pairs, "ms", "straight from the venue"), bounds_ratio=False))
+        lines.append(Figure(f"1 reader, 1,000 messages/s, {name} added", added, "ms", most=0.1 if name == "p99" else None))
+    own, other = [], []
+    for found, more in ((own, SOCKET), (other, ())):
+        with programs.served(products, paced.Venue(1), "--fan-out-threads", 1, "--max-readers", 20_000) as gateway:
+            found.append(programs.idle(products, gateway, 10_000, more))
+    lines.append(Figure("an idle socket, of 10,000 of one stream", own[0], "KiB", "an event stream", other[0], own[0] / other[0], most=0.7))
+    return lines
+
+
 def snapshots(products, rounds):
+    """Snapshots of streams, and answers that they have not changed."""
+    return beside_files(products, rounds, ("streams/btcusdt@markPrice", "streams/!markPrice@arr"), (200, 304))
+
+
+def mirror(products, rounds):
+    """Answers of the venue's own paths."""
+    paths = ("klines?symbol=BTCUSDT&interval=1m&limit=499", "exchangeInfo", "depth?symbol=BTCUSDT&limit=100")
+    return beside_files(products, rounds, [f"fapi/v1/{path}" for path in paths], (200,))
+
+
+def beside_files(products, rounds, targets, statuses):
     """Requests a second on one core beside nginx with the same bytes from a file."""
     if missing := programs.lacking("h2load", "nginx", "taskset"):
         return [Skipped(f"{', '.join(missing)}: not installed (nghttp2-client, nginx)")]
@@ -203,44 +249,15 @@ def snapshots(products, rounds):
         folder, port = pathlib.Path(name), beside_nginx.free()
         server = beside_nginx.nginx(folder, port)
         try:
-            for stream in ("btcusdt@markPrice", "!markPrice@arr"):
-                ours, file = f"http://{gateway.host}:{gateway.port}/streams/{stream}", folder / stream.strip("!")
-                for _ in range(2):
-                    file.write_text(gateway.ask("GET", f"/streams/{stream}")[1] and programs.text_of(["curl", "-s", ours]))
-                    time.sleep(1)
-                theirs = f"http://127.0.0.1:{port}/{file.name}"
-                for status in (200, 304):
-                    pairs = [[requests(beside_nginx, url, status) for url in (ours, theirs)] for _ in range(rounds)]
-                    lines.append(beside(f"{file.stat().st_size:,} bytes, {status}", pairs, "requests/s", "nginx", least=1))
-        finally:
-            server.terminate()
-            server.wait(10)
-            gateway.end()
-            exchange.end()
-    return lines
-
-
-def mirror(products, rounds):
-    """Requests a second for the venue's own paths on one core beside nginx with the same bytes from a file."""
-    if missing := programs.lacking("h2load", "nginx", "taskset"):
-        return [Skipped(f"{', '.join(missing)}: not installed (nghttp2-client, nginx)")]
-    import bench as beside_nginx
-
-    lines = []
-    exchange = house.Exchange(products.gateway, "--symbols", 400)
-    gateway = house.Gateway(products.gateway, exchange, wrap=beside_nginx.pinned(0))
-    with tempfile.TemporaryDirectory(prefix="bench-") as name:
-        folder, port = pathlib.Path(name), beside_nginx.free()
-        server = beside_nginx.nginx(folder, port)
-        try:
-            for path in ("klines?symbol=BTCUSDT&interval=1m&limit=499", "exchangeInfo", "depth?symbol=BTCUSDT&limit=100"):
-                ours, file = f"http://{gateway.host}:{gateway.port}/fapi/v1/{path}", folder / path.partition("?")[0]
+            for target in targets:
+                ours, file = f"http://{gateway.host}:{gateway.port}/{target}", folder / target.partition("?")[0].rpartition("/")[2].strip("!")
                 for _ in range(2):
                     file.write_text(programs.text_of(["curl", "-s", ours]))
                     time.sleep(1)
                 theirs = f"http://127.0.0.1:{port}/{file.name}"
-                pairs = [[requests(beside_nginx, url, 200) for url in (ours, theirs)] for _ in range(rounds)]
-                lines.append(beside(f"{file.name}, {file.stat().st_size:,} bytes", pairs, "requests/s", "nginx", least=1))
+                for status in statuses:
+                    pairs = [[requests(beside_nginx, url, status) for url in (ours, theirs)] for _ in range(rounds)]
+                    lines.append(beside(f"{file.name}, {file.stat().st_size:,} bytes, {status}", pairs, "requests/s", "nginx", least=1))
         finally:
             server.terminate()
             server.wait(10)
@@ -274,4 +291,4 @@ def memory(products, rounds):
     return lines
 
 
-ROWS = {row.__name__: row for row in (ingest, instructions, hops, threads, scaling, saturated, tls, snapshots, mirror, memory)}
+ROWS = {row.__name__: row for row in (ingest, instructions, hops, threads, scaling, saturated, sockets, tls, snapshots, mirror, memory)}

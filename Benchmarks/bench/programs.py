@@ -88,9 +88,9 @@ AWAY = 42
 """Milliseconds that readers leave the processors to the gateway after an event has begun to come, if they stand for other machines."""
 
 
-def crowd(products, gateway, readers, seconds, streams=(STREAM,), more=STAMPED, are_away=False):
+def crowd(products, gateway, readers, seconds, streams=(STREAM,), more=STAMPED, are_away=False, pid=None):
     """What a thousand readers and more were sent, as `Benchmarks/crowd` tells it. Readers that are `are_away` stand for other machines."""
-    command = [*(("chrt", "--idle", 0) if are_away else ()), products.crowd, gateway.port, *streams, "--readers", readers, "--seconds", seconds, "--pid", gateway.process.pid, *more, *(("--leave", AWAY) if are_away else ())]
+    command = [*(("chrt", "--idle", 0) if are_away else ()), products.crowd, gateway.port, *streams, "--readers", readers, "--seconds", seconds, "--pid", pid or gateway.process.pid, *more, *(("--leave", AWAY) if are_away else ())]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     told = json.loads(text_of(command))
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -8,7 +8,7 @@ enum Crowd {
         guard let options = Options(Array(CommandLine.arguments.dropFirst())) else {
             print(
                 "usage: crowd PORT STREAM... [--readers N] [--each K] [--seconds S] [--sequence FIELD] [--stamp FIELD] [--pid PID] "
-                    + "[--tls PRIORITIES] [--seed N] [--leave MS] [--check N]")
+                    + "[--tls PRIORITIES] [--seed N] [--leave MS] [--check N] [--socket 1]")
             exit(2)
         }
         var limit = rlimit()

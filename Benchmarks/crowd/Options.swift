@@ -1,6 +1,6 @@
 import Glibc
 
-/// `crowd PORT STREAM... [--readers N] [--each K] [--seconds S] [--sequence FIELD] [--stamp FIELD] [--pid PID] [--tls PRIORITIES] [--seed N] [--leave MS] [--check N]`
+/// `crowd PORT STREAM... [--readers N] [--each K] [--seconds S] [--sequence FIELD] [--stamp FIELD] [--pid PID] [--tls PRIORITIES] [--seed N] [--leave MS] [--check N] [--socket 1]`
 struct Options {
     var port: UInt16 = 8080
     var streams: [String] = []
@@ -23,6 +23,8 @@ struct Options {
     /// As if the readers were other machines: delays end when the bytes arrive at the socket, as the kernel notes, and all is read so many milliseconds
     /// later, so that the processors are left to the gateway before. Nil: delays end when the bytes are read, which is at once.
     var leave: UInt32?
+    /// Whether readers open the venue's sockets (`/stream`) instead of `/events`.
+    var isSocket = false
 
     init?(_ arguments: [String]) {
         var rest = arguments[...]
@@ -44,6 +46,7 @@ struct Options {
             case "--tls": tls = value
             case "--check": check = Int(value)
             case "--leave": leave = UInt32(value)
+            case "--socket": isSocket = value == "1"
             case "--seed": seed = UInt64(value) ?? seed
             default: return nil
             }

@@ -2,7 +2,7 @@ import CEpoll
 import CMicroHTTPD
 import Glibc
 
-/// One connection to `/events` and what it was sent.
+/// One connection to `/events` or to the venue's `/stream`, and the events that it received.
 struct Reader {
     let descriptor: Int32
     /// Nil in the clear.
@@ -10,6 +10,9 @@ struct Reader {
     private let notesArrivals: Bool
     /// Whether it looks at what it is sent.
     private let looks: Bool
+    private let isSocket: Bool
+    /// Whether the head of a socket's handshake was read.
+    private var isUpgraded = false
     /// By the stream's place in the list; nil before its first event.
     var last: [Int: UInt64] = [:]
     var lastID: UInt64 = 0
@@ -28,8 +31,11 @@ struct Reader {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
         }
         guard connected == 0 else { return nil }
-        let names = streams.map { options.streams[$0] }.joined(separator: ",")
-        let request = Array("GET /events?streams=\(names) HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".utf8)
+        isSocket = options.isSocket
+        let names = streams.map { options.streams[$0] }.joined(separator: isSocket ? "/" : ",")
+        let handshake = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+        let path = isSocket ? "/stream" : "/events"
+        let request = Array("GET \(path)?streams=\(names) HTTP/1.1\r\nHost: 127.0.0.1\r\n\(isSocket ? handshake : "")\r\n".utf8)
         if let priorities = options.tls {
             guard let made = Self.shakeHands(descriptor, priorities) else { return nil }
             session = made
@@ -78,6 +84,28 @@ struct Reader {
         return count > 0 ? count : count == Int(GNUTLS_E_AGAIN) ? 0 : -1
     }
 
+    /// The bytes before the next event, and those of the event; nil if it has not arrived as a whole.
+    private mutating func next(from start: Int) -> (skipped: Int, length: Int)? {
+        guard isSocket else {
+            return memmem(buffer + start, filled - start, "\n\n", 2).map {
+                (0, UnsafeMutableRawPointer(buffer + start).distance(to: $0) + 2)
+            }
+        }
+        guard isUpgraded else {
+            guard let end = memmem(buffer + start, filled - start, "\r\n\r\n", 4) else { return nil }
+            isUpgraded = true
+            return (UnsafeMutableRawPointer(buffer + start).distance(to: end) + 4, 0)
+        }
+        guard filled - start >= 2 else { return nil }
+        var (head, length) = (2, Int(buffer[start + 1] & 0x7F))
+        if length == 126 {
+            guard filled - start >= 4 else { return nil }
+            (head, length) = (4, Int(buffer[start + 2]) << 8 | Int(buffer[start + 3]))
+        }
+        guard length < 127 || head == 4, filled - start >= head + length else { return nil }
+        return (head, length)
+    }
+
     /// Reads what there is, event by event. False at the end.
     mutating func read(_ tally: inout Tally) -> Bool {
         while !looks {
@@ -93,10 +121,9 @@ struct Reader {
             tally.bytes += count
             filled += count
             var start = 0
-            while let end = memmem(buffer + start, filled - start, "\n\n", 2) {
-                let length = UnsafeMutableRawPointer(buffer + start).distance(to: end) + 2
-                tally.take(UnsafeBufferPointer(start: buffer + start, count: length), &self)
-                start += length
+            while let (skipped, length) = next(from: start) {
+                if length > 0 { tally.take(UnsafeBufferPointer(start: buffer + start + skipped, count: length), &self) }
+                start += skipped + length
             }
             filled -= start
             memmove(buffer, buffer + start, filled)

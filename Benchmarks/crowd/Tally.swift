@@ -19,12 +19,14 @@ struct Tally {
     private let streams: [String: Int]
     private let sequence: [UInt8]?
     private let stamp: [UInt8]?
+    private let isSocket: Bool
     private let name = Array(#""stream":""#.utf8)
     private let id = Array("\nid: ".utf8)
     /// Names are looked up by their bytes.
     private var places: [Int: [(bytes: [UInt8], place: Int)]] = [:]
 
     init(_ options: Options) {
+        isSocket = options.isSocket
         streams = Dictionary(uniqueKeysWithValues: options.streams.enumerated().map { ($1, $0) })
         sequence = options.sequence.map { Array("\"\($0)\":".utf8) }
         stamp = options.stamp.map { Array("\"\($0)\":".utf8) }
@@ -41,13 +43,13 @@ struct Tally {
     }
 
     mutating func take(_ event: UnsafeBufferPointer<UInt8>, _ reader: inout Reader) {
-        guard event.starts(with: "event: update".utf8), let place = stream(of: event) else { return }
+        guard isSocket || event.starts(with: "event: update".utf8), let place = stream(of: event) else { return }
         if let sequence, let number = number(after: sequence, in: event) {
             if let last = reader.last.updateValue(number, forKey: place), isCounting {
                 if number > last + 1 { missing += Int(number - last - 1) } else if number <= last { repeated += 1 }
             }
         }
-        if let number = identity(in: event) {
+        if !isSocket, let number = identity(in: event) {
             if number <= reader.lastID { disordered += 1 }
             reader.lastID = number
         }

@@ -143,7 +143,7 @@ static inline void cmhd_send(struct MHD_Connection *connection, const void *byte
 }
 
 /// The sending half of a TLS session that has left libmicrohttpd.
-struct cmhd_sending_half {
+struct cmhd_half {
     gnutls_aead_cipher_hd_t cipher;
     /// The part of the nonces that the handshake made, and the number of the next record.
     uint8_t salt[12];
@@ -181,25 +181,29 @@ static inline bool cmhd_uses_kernel_tls(gnutls_session_t session) {
 }
 #endif
 
-/// Takes the sending half out of a session. What the session sends from now on is dropped. False if this half can send nothing.
-static inline bool cmhd_take_sending_half(gnutls_session_t session, struct cmhd_sending_half *half) {
-    static const uint8_t blank[16384];
+/// Takes the key, the salt and the sequence of one half out of a session: 0 for the sending half, 1 for the receiving one.
+static inline bool cmhd_take_half(gnutls_session_t session, unsigned int is_receiving, struct cmhd_half *half) {
     gnutls_datum_t mac, salt, key;
     unsigned char sequence[8];
     gnutls_cipher_algorithm_t cipher = gnutls_cipher_get(session);
     gnutls_protocol_t version = gnutls_protocol_get_version(session);
-    bool is_chacha = cipher == GNUTLS_CIPHER_CHACHA20_POLY1305;
     half->is_tls13 = version == GNUTLS_TLS1_3;
-    half->has_explicit_nonce = !half->is_tls13 && !is_chacha;
-    // RFC 8446 §5.5: with AES, 2^24.5 records of full size; in less than half as many bytes. ChaCha20 has no such limit.
-    half->room = is_chacha ? UINT64_MAX : (uint64_t)1 << 37;
+    half->has_explicit_nonce = !half->is_tls13 && cipher != GNUTLS_CIPHER_CHACHA20_POLY1305;
     if (version != GNUTLS_TLS1_3 && version != GNUTLS_TLS1_2) return false;
-    if (gnutls_record_get_state(session, 0, &mac, &salt, &key, sequence) < 0) return false;
+    if (gnutls_record_get_state(session, is_receiving, &mac, &salt, &key, sequence) < 0) return false;
     if (salt.size != (half->has_explicit_nonce ? 4 : 12) || gnutls_cipher_get_tag_size(cipher) != cmhd_tag_size) return false;
     memcpy(half->salt, salt.data, salt.size);
     half->sequence = 0;
     for (int i = 0; i < 8; i++) half->sequence = half->sequence << 8 | sequence[i];
-    if (gnutls_aead_cipher_init(&half->cipher, cipher, &key) < 0) return false;
+    return gnutls_aead_cipher_init(&half->cipher, cipher, &key) >= 0;
+}
+
+/// Takes the sending half out of a session. What the session sends from now on is dropped. False if this half can send nothing.
+static inline bool cmhd_take_sending_half(gnutls_session_t session, struct cmhd_half *half) {
+    static const uint8_t blank[16384];
+    // RFC 8446 §5.5: with AES, 2^24.5 records of full size; in less than half as many bytes. ChaCha20 has no such limit.
+    half->room = gnutls_cipher_get(session) == GNUTLS_CIPHER_CHACHA20_POLY1305 ? UINT64_MAX : (uint64_t)1 << 37;
+    if (!cmhd_take_half(session, 0, half)) return false;
     gnutls_transport_set_vec_push_function(session, cmhd_drop);
     // GnuTLS tells what the client takes in one record only by how much it sends in one. This one is dropped.
     ssize_t limit = gnutls_record_send(session, blank, sizeof blank);
@@ -214,7 +218,7 @@ static inline bool cmhd_take_sending_half(gnutls_session_t session, struct cmhd_
 
 /// Writes `count` bytes as one record (RFC 8446 §5.2, RFC 5246 §6.2.3.3) and returns its size; 0 if the key may encrypt no more. `bytes` has room for
 /// one byte more, which is written to.
-static inline size_t cmhd_seal(struct cmhd_sending_half *half, uint8_t type, uint8_t *bytes, size_t count, uint8_t *record) {
+static inline size_t cmhd_seal(struct cmhd_half *half, uint8_t type, uint8_t *bytes, size_t count, uint8_t *record) {
     // The end has to have room, too.
     if (count + (type == cmhd_alert ? 2 : 6) * cmhd_tag_size > half->room) return 0;
     uint8_t sequence[8], nonce[12], associated[13];
@@ -240,6 +244,39 @@ static inline size_t cmhd_seal(struct cmhd_sending_half *half, uint8_t type, uin
     half->sequence++;
     half->room -= count + cmhd_tag_size;
     return sizeof head + length;
+}
+
+/// Takes the receiving half out of a session.
+static inline bool cmhd_take_receiving_half(gnutls_session_t session, struct cmhd_half *half) { return cmhd_take_half(session, 1, half); }
+
+/// Opens one whole record. Returns the number of its bytes and sets their type, or -1 if the record is no record of the session. `bytes` has room for
+/// `size` bytes.
+static inline ssize_t cmhd_open(struct cmhd_half *half, const uint8_t *record, size_t size, uint8_t *bytes, uint8_t *type) {
+    size_t explicit_size = half->has_explicit_nonce ? 8 : 0;
+    if (size < 5 + explicit_size + cmhd_tag_size) return -1;
+    uint8_t sequence[8], nonce[12], associated[13];
+    for (int i = 0; i < 8; i++) sequence[i] = (uint8_t)(half->sequence >> (56 - 8 * i));
+    memcpy(nonce, half->salt, sizeof nonce);
+    if (half->has_explicit_nonce) memcpy(nonce + 4, record + 5, 8);
+    else for (int i = 0; i < 8; i++) nonce[4 + i] ^= sequence[i];
+    size_t length = size - 5 - explicit_size - cmhd_tag_size, opened = size;
+    if (!half->is_tls13) {
+        memcpy(associated, sequence, 8);
+        memcpy(associated + 8, record, 3);
+        associated[11] = (uint8_t)(length >> 8);
+        associated[12] = (uint8_t)length;
+    }
+    if (gnutls_aead_cipher_decrypt(
+            half->cipher, nonce, sizeof nonce, half->is_tls13 ? record : associated, half->is_tls13 ? 5 : sizeof associated, cmhd_tag_size,
+            record + 5 + explicit_size, size - 5 - explicit_size, bytes, &opened) < 0) return -1;
+    half->sequence++;
+    *type = record[0];
+    if (!half->is_tls13) return (ssize_t)opened;
+    // The type follows the bytes, and zeros may follow it (RFC 8446 §5.4).
+    while (opened > 0 && bytes[opened - 1] == 0) opened--;
+    if (opened == 0) return -1;
+    *type = bytes[opened - 1];
+    return (ssize_t)opened - 1;
 }
 
 /// Everything that `MHD_start_daemon` takes as variadic options, typed so that the C compiler checks it.
@@ -274,7 +311,7 @@ static inline struct MHD_Daemon *cmhd_start(const struct cmhd_options *o) {
     return MHD_start_daemon(
         // Turbo: new sockets are read at once, and a closed one is not shut down, so that a duplicate of it lives on. Without it, libmicrohttpd has
         // the TLS session say that this is the end, and shuts the socket down only if that fails; of a session that was handed over it cannot fail.
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (o->is_encrypted ? MHD_USE_TLS : MHD_USE_TURBO), 0,
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE | (o->is_encrypted ? MHD_USE_TLS : MHD_USE_TURBO), 0,
         o->accept, o->context, o->handle, o->context,
         MHD_OPTION_LISTEN_SOCKET, o->listening_socket,
         MHD_OPTION_CONNECTION_LIMIT, o->connection_limit,
@@ -311,6 +348,16 @@ static inline size_t cmhd_head_size(struct MHD_Connection *connection) {
 static inline void *cmhd_connection_context(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info ? info->socket_context : NULL;
+}
+
+/// libmicrohttpd forgets a connection whose protocol has changed. `MHD_upgrade_action` is variadic.
+static inline void cmhd_leave(struct MHD_UpgradeResponseHandle *handle) {
+    MHD_upgrade_action(handle, MHD_UPGRADE_ACTION_CLOSE);
+}
+
+/// SHA-1 of `count` bytes, 20 bytes; 0 if it cannot be computed. RFC 6455 asks for it, not for its strength.
+static inline int cmhd_sha1(const void *bytes, size_t count, uint8_t *digest) {
+    return gnutls_hash_fast(GNUTLS_DIG_SHA1, bytes, count, digest) == 0;
 }
 
 /// Makes libmicrohttpd look at the connection in its next pass, at the latest after a second. It would not otherwise notice that the content reader

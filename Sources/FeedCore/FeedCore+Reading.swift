@@ -35,6 +35,21 @@ package struct StreamIncident: Sendable, Equatable {
     package init(at: Int64, kind: Kind, detail: String) { (self.at, self.kind, self.detail) = (at, kind, detail) }
 }
 
+extension JSONWriter {
+    /// Writes incidents as an array.
+    package mutating func array(_ incidents: [StreamIncident]) {
+        array { json in
+            for incident in incidents {
+                json.object {
+                    $0.member("at", incident.at)
+                    $0.member("kind", incident.kind.rawValue)
+                    $0.member("detail", incident.detail)
+                }
+            }
+        }
+    }
+}
+
 /// The status of one connection to an upstream, for people and probes.
 package struct ConnectionStatus: Sendable {
     package enum Phase: String, CaseIterable, Sendable { case connecting, open, waiting, idle }
@@ -64,40 +79,21 @@ package struct LineStatus: Sendable {
 extension FeedCore {
     /// The stream's latest 100 incidents, oldest first.
     package func incidents(of name: FuturesServiceStreamName) -> [StreamIncident] {
-        indices[name].flatMap { streams[$0] }.map(\.incidents) ?? []
-    }
-
-    mutating func note(_ index: Int, _ kind: StreamIncident.Kind, _ detail: String) {
-        streams[index]?.incidents.append(StreamIncident(at: now.wallClock, kind: kind, detail: detail))
-        if streams[index]?.incidents.count ?? 0 > 100 { streams[index]?.incidents.removeFirst() }
-    }
-
-    /// Records the event as an incident if it is one.
-    mutating func note(_ index: Int, _ event: FeedEvent.Kind) {
-        switch event {
-        case .disconnected(let reason): note(index, .disconnect, reason)
-        case .recovered(let recovery):
-            let outcome = recovery.error.map { "not recovered: \($0.reason.message)" } ?? "recovered, \(recovery.method.rawValue)"
-            note(index, .recover, "\(outcome) after \(recovery.downMs) ms, reported for \(recovery.detectedMs) ms")
-        case .failed(let error, _): note(index, .fail, error.description)
-        case .status(.failed, _, _): note(index, .failed, "the stream is not available now")
-        case .status(.ended, _, _): note(index, .ended, "the venue has settled the symbol")
-        case .fetched, .updated, .connected, .status, .ended: break
-        }
+        streams[name]?.incidents ?? []
     }
 
     /// The observers that receive a published event: they read the stream, are not paused, and did not subscribe after it.
     package func readers(of event: FeedEvent) -> [ObserverID] {
-        guard let index = indices[event.stream], let observers = streams[index]?.audience.observers else { return [] }
+        guard let observers = streams[event.stream]?.audience.observers else { return [] }
         return observers.compactMap { !$0.isPaused && $0.since < event.id.sequence ? $0.id : nil }
     }
 
     /// Checks immediately before delivery whether the observer still wants the event; false if it unsubscribed or paused. Records the delivery, so
     /// that resuming can send exactly the missed content. A refused name has no stream to check.
     package mutating func markDelivered(_ event: FeedEvent, to observer: ObserverID) -> Bool {
-        guard let index = indices[event.stream] else { return event.isRefusal }
+        guard streams.index(of: event.stream) != nil else { return event.isRefusal }
         var isHanded = false
-        change(observer, at: index) {
+        streams[event.stream]?.audience.change(observer) {
             guard !$0.isPaused else { return }
             // The first content after resuming covers everything before it. An event without content does not.
             $0.told = max($0.told, event.carriesContent ? $0.since : 0, event.id.sequence)
@@ -107,33 +103,30 @@ extension FeedCore {
     }
 
     /// The venue's time derived from its data, ms since 1970 UTC; nil before any arrived.
-    package func venueTime(at instant: Instant) -> Int64? { venueClock.time(at: instant) }
+    package func venueTime(at instant: Instant) -> Int64? { feed.venueClock.time(at: instant) }
 
     /// The complete cached content; nil if there is none.
-    package func content(of name: FuturesServiceStreamName) -> FuturesServiceFeedContent? { content(of: name, now: now.instant) }
+    package func content(of name: FuturesServiceStreamName) -> FuturesServiceFeedContent? { content(of: name, now: feed.now.instant) }
 
     /// The complete cached content, with its age as of `now`; nil if there is none.
     package func content(of name: FuturesServiceStreamName, now: Instant) -> FuturesServiceFeedContent? {
-        indices[name].flatMap { content($0, kind: .full, at: now) }
+        streams[name]?.content(.full, at: now, feed)
     }
+
+    /// The venue's message that brought an order book to its current update; nil if the book is not live, or a snapshot did.
+    package func newestMessage(of name: FuturesServiceStreamName) -> [UInt8]? { streams[name]?.newestMessage }
 
     /// The status of the stream; nil if it has no observers.
     package func status(of name: FuturesServiceStreamName, now: Instant) -> StreamStatus? {
-        guard let index = indices[name], let stream = streams[index] else { return nil }
-        return StreamStatus(
-            name: name, state: stream.state, contentID: stream.contentID, isWhole: stream.isWholeAfterUpdate,
-            ageMs: stream.receivedInstant.map { now.milliseconds(since: $0) },
-            unverifiedMs: verifiedAt(index).map { now.milliseconds(since: $0) }, source: stream.source,
-            isConnected: stream.audience.isConnected == true,
-            observers: stream.audience.observers.count)
+        streams[name]?.status(at: now, feed)
     }
 
     /// The status of every stream that has observers or lingers, in no particular order.
-    package func statuses(now: Instant) -> [StreamStatus] { indices.keys.compactMap { status(of: $0, now: now) } }
+    package func statuses(now: Instant) -> [StreamStatus] { streams.names.compactMap { status(of: $0, now: now) } }
 
     /// The status of every connection, in no particular order.
     package var connectionStatuses: [ConnectionStatus] {
-        pool.connections.map { connection in
+        feed.pool.connections.map { connection in
             let phase: ConnectionStatus.Phase =
                 switch connection.phase {
                 case .connecting: .connecting
@@ -148,7 +141,7 @@ extension FeedCore {
     /// The lines to upstreams whose streams are read, by upstream and line. A successor counts with the connection that it replaces.
     package var lineStatuses: [LineStatus] {
         var lines: [LineStatus] = []
-        for connection in pool.connections where connection.phase != .idle {
+        for connection in feed.pool.connections where connection.phase != .idle {
             let place = lines.firstIndex { $0.upstream == connection.upstream && $0.line == connection.line } ?? lines.count
             if place == lines.count { lines.append(LineStatus(upstream: connection.upstream, line: connection.line)) }
             lines[place].connections += 1
@@ -161,19 +154,19 @@ extension FeedCore {
     }
 
     /// The request weight used in the current clock minute, and the venue's limit.
-    package func weight(now: Moment) -> (used: Int, limit: Int) { rest.weight(now) }
+    package func weight(now: Moment) -> (used: Int, limit: Int) { feed.rest.weight(now) }
 
     /// How long from now the venue asked not to be sent REST requests; zero if it did not ask.
-    package func restPause(now: Instant) -> Duration { rest.pause(now) ?? .zero }
+    package func restPause(now: Instant) -> Duration { feed.rest.pause(now) ?? .zero }
 
     /// The REST host in use.
-    package var restHost: Int { rest.host }
+    package var restHost: Int { feed.rest.host }
 
     /// Whether the venue's list of symbols has arrived.
-    package var knowsSymbols: Bool { listing != nil }
+    package var knowsSymbols: Bool { feed.listing != nil }
 
     /// The names of all streams that have observers or linger, sorted.
-    package var streamNames: [FuturesServiceStreamName] { indices.keys.sorted { $0.description < $1.description } }
+    package var streamNames: [FuturesServiceStreamName] { streams.names.sorted { $0.description < $1.description } }
 }
 
 extension FeedEvent {

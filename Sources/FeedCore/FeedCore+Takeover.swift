@@ -28,39 +28,30 @@ extension FeedCore {
         _ inherited: [InheritedStream], because reason: String, epoch: UInt64, behind sequence: UInt64, for observer: ObserverID,
         heardAt instant: Instant, now: Moment
     ) -> [FeedEffect] {
-        self.now = now
+        feed.now = now
         // The next listing reports in the new epoch which streams have ended.
-        if epoch != self.epoch { (listing, missing, gone) = (nil, [], []) }
-        (self.epoch, self.sequence) = (epoch, sequence)
-        for index in indices.values.sorted() where streams[index]?.state == .ended {
-            letGo(index)
-        }
-        let own = indices.values.sorted()
+        if epoch != feed.epoch { (feed.listing, missing, feed.gone) = (nil, [], []) }
+        (feed.epoch, feed.sequence) = (epoch, sequence)
+        for index in streams.usedIndices where streams[index]?.state == .ended { removeStream(index, isPublished: false) }
+        let own = streams.usedIndices
         let whole = Set(inherited.compactMap { isWhole($0.name) && !isBehind($0) ? $0.name : nil })
-        for index in own { forgetAudience(index) }
+        for index in own { streams[index]?.forgetAudience(sequence) }
         for stream in inherited {
-            let isOwn = indices[stream.name] != nil
+            let isOwn = streams.index(of: stream.name) != nil
             // It is subscribed after its outage has been reported.
             if !isOwn { _ = addStream(stream.name, joins: false) }
             observe(observer, [stream.name], forceFetch: false)
-            guard let index = indices[stream.name] else { continue }
-            if whole.contains(stream.name), let content = streams[index]?.content {
-                goBack(index, to: stream)
-                tellOutage(index, stream, because: reason, heardAt: instant)
-                tellConnected(index)
-                catchUp(index, content)
+            if whole.contains(stream.name) {
+                streams[stream.name]?.continueOwn(after: stream, because: reason, heardAt: instant, &feed)
             } else {
-                if isOwn { beginAnew(index) }
-                if let content = stream.content { restore(index, content) }
-                tellOutage(index, stream, because: reason, heardAt: instant)
-                if isOwn { subscribeOnceMore(index) } else { joinInOutage(index) }
+                streams[stream.name]?.continueInherited(stream, isOwn: isOwn, because: reason, heardAt: instant, &feed)
             }
         }
         let known = Set(inherited.map(\.name))
-        for index in own { if let name = streams[index]?.name, !known.contains(name) { letGo(index) } }
+        for index in own { if let name = streams[index]?.name, !known.contains(name) { removeStream(index, isPublished: false) } }
         sendControl()
-        defer { decisions.effects = [] }
-        return decisions.effects
+        defer { feed.decisions.effects = [] }
+        return feed.decisions.effects
     }
 
     /// Whether a complete stream of this feed is older than the content the other feed left, so that a short wait for messages in transit is
@@ -68,129 +59,139 @@ extension FeedCore {
     package func isBehind(_ inherited: [InheritedStream]) -> Bool { inherited.contains { isWhole($0.name) && isBehind($0) } }
 
     /// How many streams of this feed are complete and could be continued immediately.
-    package var wholeStreams: Int { indices.keys.reduce(0) { $0 + (isWhole($1) ? 1 : 0) } }
+    package var wholeStreams: Int { streams.names.reduce(0) { $0 + (isWhole($1) ? 1 : 0) } }
 
+    private func isWhole(_ name: FuturesServiceStreamName) -> Bool { streams[name]?.isWhole(feed) ?? false }
+
+    private func isBehind(_ inherited: InheritedStream) -> Bool { streams[inherited.name]?.isBehind(inherited) ?? false }
+}
+
+extension StreamMachine {
     /// Whether the stream needs no request before it is reliable.
-    private func isWhole(_ name: FuturesServiceStreamName) -> Bool {
-        guard let index = indices[name], let stream = streams[index], stream.state == .live, stream.contentID != nil, stream.freshness.outage == nil,
-            stream.isWholeAfterUpdate, stream.isConfirmed, !stream.content.beginsAnew, stream.lines.held.isEmpty, isWithinBound(index)
+    fileprivate func isWhole(_ feed: borrowing FeedContext) -> Bool {
+        guard state == .live, contentID != nil, freshness.outage == nil, isWholeAfterUpdate, isConfirmed, !content.beginsAnew, lines.held.isEmpty,
+            isWithinBound(feed)
         else { return false }
-        guard case .none = stream.fetching.backfill, stream.subscription.isEffective, pool.isOpen(stream.connection) else { return false }
-        return stream.content.book.map { $0.stands || $0.isQuiet } ?? true
+        guard case .none = fetching.backfill, subscription.isEffective, feed.pool.isOpen(connection) else { return false }
+        return content.book.map { $0.stands || $0.isQuiet } ?? true
     }
 
     /// Whether the other feed had newer content. Streams of numbered messages are not compared, because the messages of both feeds are joined.
-    private func isBehind(_ inherited: InheritedStream) -> Bool {
-        guard let index = indices[inherited.name], let stream = streams[index], stream.rule != .append, let content = inherited.content else {
-            return false
-        }
-        return stream.content.compared(with: content.rows) == .newer
+    fileprivate func isBehind(_ inherited: InheritedStream) -> Bool {
+        guard !policy.everyMessageCounts, let content = inherited.content else { return false }
+        return self.content.compared(with: content.rows) == .newer
     }
 
     /// Clears the record of published events, because this feed has no readers yet that received one.
-    private mutating func forgetAudience(_ index: Int) {
-        let observers = streams[index]?.audience.observers.map { StreamState.Observer(id: $0.id, since: sequence) } ?? []
-        streams[index]?.audience = StreamState.Audience(observers: observers)
-        streams[index]?.contentID = nil
-        streams[index]?.incidents = []
+    fileprivate mutating func forgetAudience(_ sequence: UInt64) {
+        audience = Audience(observers: audience.observers.map { Observer(id: $0.id, since: sequence) })
+        contentID = nil
+        incidents = []
     }
 
-    private mutating func tellOutage(_ index: Int, _ inherited: InheritedStream, because reason: String, heardAt instant: Instant) {
-        streams[index]?.audience.isConnected = false
-        if !inherited.isLost { publish(index, .disconnected(reason: reason)) }
-        beginOutage(index, verifiedAt: min(instant, inherited.verifiedAt ?? instant))
+    private mutating func publishOutage(_ inherited: InheritedStream, because reason: String, heardAt instant: Instant, _ feed: inout FeedContext) {
+        audience.isConnected = false
+        if !inherited.isLost { publish(.disconnected(reason: reason), &feed) }
+        beginOutage(verifiedAt: min(instant, inherited.verifiedAt ?? instant), &feed)
     }
 
-    private mutating func tellConnected(_ index: Int) {
-        streams[index]?.audience.isConnected = true
-        publish(index, .connected)
+    private mutating func publishConnected(_ feed: inout FeedContext) {
+        audience.isConnected = true
+        publish(.connected, &feed)
     }
 
-    // Streams that this feed has complete.
+    // A stream that this feed has complete.
+
+    /// Continues the stream with this feed's own content.
+    fileprivate mutating func continueOwn(
+        after inherited: InheritedStream, because reason: String, heardAt instant: Instant, _ feed: inout FeedContext
+    ) {
+        let own = content
+        goBack(to: inherited)
+        publishOutage(inherited, because: reason, heardAt: instant, &feed)
+        publishConnected(&feed)
+        catchUp(own, &feed)
+    }
 
     /// Sets the content to the last one of the other feed, which readers have.
-    private mutating func goBack(_ index: Int, to inherited: InheritedStream) {
-        guard let stream = streams[index] else { return }
-        var left = StreamContent(stream.name, limit: stream.traits.limit)
+    private mutating func goBack(to inherited: InheritedStream) {
+        var left = StreamContent(name, limit: traits.limit)
         if let content = inherited.content, left.recall(content.rows) {
-            streams[index]?.contentID = content.id
-            streams[index]?.eventTime = [content.eventTime, stream.eventTime].compactMap(\.self).max()
+            contentID = content.id
+            eventTime = [content.eventTime, eventTime].compactMap(\.self).max()
         }
-        streams[index]?.content = left
+        content = left
     }
 
     /// Ends the outage with this feed's own content. If it continues the other feed's last message without a gap, only the missed messages are
     /// published. If not, it replaces the content that readers have.
-    private mutating func catchUp(_ index: Int, _ own: StreamContent) {
+    private mutating func catchUp(_ own: StreamContent, _ feed: inout FeedContext) {
         let rows = own.rows
-        guard let last = streams[index]?.content.lastID, rows.ids != nil, streams[index]?.content.isContinued(by: rows) == true,
-            let missed = streams[index]?.content.update(rows)
-        else {
-            streams[index]?.content = own
-            endOutage(index, with: own.ids)
-            becomeLive(index)
-            return publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.fetched)
+        guard let last = content.lastID, rows.ids != nil, content.isContinued(by: rows), let missed = content.update(rows) else {
+            content = own
+            endOutage(with: own.ids, &feed)
+            becomeLive(&feed)
+            return publishContent(.full, delta: nil, as: FeedEvent.Kind.fetched, &feed)
         }
         if let ids = missed.ids {
             let span = ids.upperBound &- last
-            streams[index]?.freshness.countHoles(span &- min(UInt64(missed.count), span))
-            publishContent(index, kind: .delta, delta: missed, as: FeedEvent.Kind.updated)
+            freshness.countHoles(span &- min(UInt64(missed.count), span))
+            publishContent(.delta, delta: missed, as: FeedEvent.Kind.updated, &feed)
         }
-        endOutage(index, by: missed.count > 0 ? .backfill : .continuous, missed: streams[index]?.freshness.outage?.holes ?? 0)
-        becomeLive(index)
-        if missed.count == 0 { publishContent(index, kind: .full, delta: nil, as: FeedEvent.Kind.fetched) }
+        endOutage(by: missed.count > 0 ? .backfill : .continuous, missed: freshness.outage?.holes ?? 0, &feed)
+        becomeLive(&feed)
+        if missed.count == 0 { publishContent(.full, delta: nil, as: FeedEvent.Kind.fetched, &feed) }
     }
 
-    // Streams that this feed does not have, or not completely.
+    // A stream that this feed does not have, or not completely.
+
+    /// Continues the stream with the other feed's content, until it is verified.
+    ///
+    /// - Parameter isOwn: Whether this feed reads the stream already.
+    fileprivate mutating func continueInherited(
+        _ inherited: InheritedStream, isOwn: Bool, because reason: String, heardAt instant: Instant, _ feed: inout FeedContext
+    ) {
+        if isOwn { beginAnew(feed.configuration) }
+        if let content = inherited.content { restore(content) }
+        publishOutage(inherited, because: reason, heardAt: instant, &feed)
+        if isOwn { subscribeOnceMore(&feed) } else { joinInOutage(&feed) }
+    }
 
     /// Restores the other feed's content. New rows may replace it whatever their numbers, but missed trades can be filled in after its last one.
-    private mutating func restore(_ index: Int, _ content: FuturesServiceFeedContent) {
-        guard streams[index]?.content.recall(content.rows) == true else { return }
-        streams[index]?.contentID = content.id
-        streams[index]?.source = content.source
-        streams[index]?.eventTime = content.eventTime
-        streams[index]?.receivedAt = content.receivedAt
-        let need = streams[index]?.fetching.need ?? .nothing
-        streams[index]?.fetching.need = .nothing
-        keepForBackfill(index)
-        if case .possible? = streams[index]?.fetching.backfill { return }
-        streams[index]?.fetching.need = need
-        streams[index]?.content.beginGeneration()
+    private mutating func restore(_ inherited: FuturesServiceFeedContent) {
+        guard content.recall(inherited.rows) else { return }
+        contentID = inherited.id
+        source = inherited.source
+        eventTime = inherited.eventTime
+        receivedAt = inherited.receivedAt
+        let need = fetching.need
+        fetching.need = .nothing
+        keepForBackfill()
+        if case .possible = fetching.backfill { return }
+        fetching.need = need
+        content.beginGeneration()
     }
 
     /// Discards this feed's content of the stream, but keeps its connection.
-    private mutating func beginAnew(_ index: Int) {
-        guard let stream = streams[index] else { return }
-        let (subscription, audience) = (stream.subscription, stream.audience)
-        streams[index] = newStream(stream.name, stream.traits, stream.connection)
-        streams[index]?.subscription = subscription
-        streams[index]?.audience = audience
+    private mutating func beginAnew(_ configuration: FeedCore.Settings) {
+        var new = StreamMachine(index, name, traits, connection: connection, configuration)
+        (new.subscription, new.audience) = (subscription, audience)
+        self = new
     }
 
-    private mutating func joinInOutage(_ index: Int) {
-        guard let stream = streams[index] else { return }
-        if pool.isOpen(stream.connection) { requireCompletion(index) }
-        join(index)
+    private mutating func joinInOutage(_ feed: inout FeedContext) {
+        if feed.pool.isOpen(connection) { requireCompletion() }
+        join(&feed)
     }
 
-    private mutating func subscribeOnceMore(_ index: Int) {
-        guard let stream = streams[index], pool.isOpen(stream.connection) else { return }
-        requireCompletion(index)
-        if case .none(let again) = stream.subscription {
-            if again == nil { subscribe(index) }
+    private mutating func subscribeOnceMore(_ feed: inout FeedContext) {
+        guard feed.pool.isOpen(connection) else { return }
+        requireCompletion()
+        if case .none(let again) = subscription {
+            if again == nil { subscribe(&feed) }
             return
         }
-        tellConnected(index)
-        subscribeAnew(index)
-    }
-
-    /// Removes the stream without an event, because no reader of the new epoch knows it.
-    private mutating func letGo(_ index: Int) {
-        guard let stream = streams[index] else { return }
-        for observer in stream.audience.observers { streamsOfObserver[observer.id]?.removeAll { $0 == index } }
-        leave(index)
-        indices[stream.name] = nil
-        streams[index] = nil
-        freeIndices.append(index)
+        publishConnected(&feed)
+        subscribeAnew(&feed)
     }
 }

@@ -162,6 +162,9 @@ package enum FeedInput: Sendable {
     case pause(ObserverID, [FuturesServiceStreamName]?)
     case resume(ObserverID, [FuturesServiceStreamName]?)
     case refetch(FuturesServiceStreamName)
+    /// Whether to pass on the venue's own messages of a stream, for readers of its sockets. The stream must have an observer. With `fromNewest`, an order
+    /// book's newest message is passed on first, if messages were not passed on before.
+    case passOn(FuturesServiceStreamName, Bool, fromNewest: Bool = false)
     case listed(Result<VenueListing, FeedError>)
     /// The number of readers behind the single observer of a stream.
     case readers(FuturesServiceStreamName, Int)
@@ -203,4 +206,6 @@ package enum FeedEffect: Sendable {
     case publish(FeedEvent)
     /// For one observer.
     case tell(ObserverID, FeedEvent)
+    /// For readers of the venue's sockets. It follows the event with the content that the message changed.
+    case passOn(VenueMessage)
 }

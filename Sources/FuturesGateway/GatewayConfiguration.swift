@@ -56,6 +56,8 @@ public struct GatewayConfiguration: Sendable {
         package var fewReaders = 128
         /// The maximum number of readers of a fan-out thread to which the feed's thread sends an event itself.
         package var readersServedHere = 4
+        /// The limits of the venue's sockets.
+        public var sockets = SocketLimits()
         /// The maximum number of compression groups per fan-out thread. A gzip reader without a group gets blocks of its own.
         public var compressedSets: Int
 

@@ -5,6 +5,7 @@ public import Logging
 public import MicroHTTP
 import Replication
 public import ServiceLifecycle
+import Synchronization
 import Tape
 
 /// The gateway. It connects one feed, one hub, its fan-out threads and one HTTP server, and stops them in the right order.
@@ -24,6 +25,7 @@ public final class GatewayService: Service {
     private let tape: Tape?
     private let frames: FrameTape?
     private let worker: TapeWorker?
+    private let isStopping = Atomic(false)
 
     /// This program's version.
     public static let version = "0.1.0"
@@ -86,7 +88,8 @@ public final class GatewayService: Service {
             fellBehind: { number, ring in hub.run { $0.refill(number, ring: ring) } },
             hungry: { number in replays?.feed(number) },
             notified: { number in hub.run { $0.notifyFurther(number) } },
-            wentLive: { number, isLive in replays?.wentLive(number, isLive) })
+            wentLive: { number, isLive in replays?.wentLive(number, isLive) },
+            socketReceived: { number, text in hub.run { $0.socketReceived(number, text) } })
         loops = zip(wakers, rings.inboxes).map { waker, inbox in
             EventStreamLoop(writer: EventFanOut(limits: events, callbacks: callbacks, inbox: inbox), waker: waker)
         }
@@ -183,8 +186,9 @@ public final class GatewayService: Service {
 
     /// Stops the gateway. It first serves for the drain delay while the probes report that it is stopping. Then it sends every reader a farewell,
     /// waits for running responses, and closes everything, which takes at most the drain grace plus one second. If another process shares the
-    /// listening socket, there is no delay, because no connection is refused; stopping may then take three more seconds.
+    /// listening socket, there is no delay, because no connection is refused; stopping may then take three more seconds. Further calls do nothing.
     public func stop() async {
+        guard !isStopping.exchange(true, ordering: .relaxed) else { return }
         let isShared = configuration.http.inheritedSocket != nil
         if isShared {
             server.stopAccepting()

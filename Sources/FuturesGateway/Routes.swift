@@ -34,7 +34,10 @@ enum Routes {
         router.on("POST", "/mcp", body: AgentHandlers.maximumBodyBytes, agent)
         router.on("GET", "/tape", access.guarded(.operation(.read), recorded.overview))
         router.on("GET", "/tape/{name}", access.guarded(.operation(.read), parameters: ["from", "to", "after"], recorded.lines))
-        if let mirror { VenueHandlers(mirror: mirror).addRoutes(to: &router, access) }
+        if let mirror {
+            VenueHandlers(mirror: mirror).addRoutes(to: &router, access)
+            SocketHandlers(hub: hub, loops: loops).addRoutes(to: &router, access)
+        }
         // Without access control: a supervisor must get an answer from these, however many other clients share its address.
         router.on("GET", "/healthz", probes.health)
         router.on("GET", "/servez", probes.serves)

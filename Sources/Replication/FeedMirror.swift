@@ -11,6 +11,10 @@ package struct FeedMirror: Sendable {
         case perform(LogCommand)
         /// Append the event to the stream's ring.
         case tell(EncodedEvent)
+        /// Send the message to readers of the venue's sockets.
+        case passOn(VenueMessage)
+        /// Messages of every stream may be missing.
+        case messagesLost
         /// The rings' contents are no longer part of the log: they are emptied, and every reader needs a snapshot.
         case emptyRings
         /// The stream's content is complete now. Readers that have none need it.
@@ -339,6 +343,7 @@ package struct FeedMirror: Sendable {
         if message.claim != nil {
             takeovers += 1
             view.beginEpoch(message, now)
+            effects.append(.messagesLost)
             heardAt = now
             // The claim may be old on arrival, for example if this process was frozen.
             if isFollowing { catchUp() }
@@ -353,8 +358,20 @@ package struct FeedMirror: Sendable {
             heardAt = isFollowing && catchingUp == nil ? view.clock.moment(of: message.sentAt, now) : now
         }
         for event in view.apply(message, now, isOfThePast: isOfThePast, limit: limit) { effects.append(.tell(event)) }
+        if !view.messages.isEmpty { passOn(isNew: view.clock.age(of: message.sentAt, now) < patience.nanoseconds / 1_000_000) }
         for name in view.restored { effects.append(.restored(name)) }
         view.restored.removeAll()
+    }
+
+    /// Passes the venue's messages on after the events that they caused. A socket has no room for an age, so old messages count as lost.
+    private mutating func passOn(isNew: Bool) {
+        for message in view.messages {
+            if isNew, isServing, catchingUp == nil, !isOfThePast {
+                effects.append(.passOn(message))
+            } else if message.stream.needsEachMessage {
+                effects.append(.passOn(VenueMessage(stream: message.stream, text: nil)))
+            }
+        }
     }
 
     /// Whether the newest record was in the log before this reading started.

@@ -1,4 +1,4 @@
-import FeedCore
+package import FeedCore
 import FeedDialects
 
 #if canImport(Darwin)
@@ -95,11 +95,13 @@ package struct FeedRecord: Sendable, Equatable {
         case ended = 0x7A, nothing = 0x6F
         // "k", "i", "v", "l", "g": state that is not an event. "e", "q": an epoch starts, and its writer leaves.
         case checkpoint = 0x6B, incidents = 0x69, verified = 0x76, listing = 0x6C, gauges = 0x67
+        // "m", "M": a message of the venue for readers of its sockets, after the events that it caused, or a gap between such messages.
+        case message = 0x6D, messagesLost = 0x4D
         case epoch = 0x65, resigned = 0x71
 
         package var isNumbered: Bool {
             switch self {
-            case .checkpoint, .incidents, .verified, .listing, .gauges, .epoch, .resigned: false
+            case .checkpoint, .incidents, .verified, .listing, .gauges, .message, .messagesLost, .epoch, .resigned: false
             default: true
             }
         }
@@ -108,6 +110,14 @@ package struct FeedRecord: Sendable, Equatable {
         package var carriesData: Bool {
             switch self {
             case .change, .value, .fetchedChange, .fetchedValue: true
+            default: false
+            }
+        }
+
+        /// Whether it may describe the content in the next record of its stream.
+        var precedesContent: Bool {
+            switch self {
+            case .recovered, .notRecovered, .failed, .fetchFailed, .connected, .disconnected, .status, .incidents, .verified: true
             default: false
             }
         }
@@ -125,7 +135,7 @@ package struct FeedRecord: Sendable, Equatable {
             case .connected: "connect"
             case .disconnected: "disconnect"
             case .status: "status"
-            case .ended, .nothing, .checkpoint, .incidents, .verified, .listing, .gauges, .epoch, .resigned: nil
+            case .ended, .nothing, .checkpoint, .incidents, .verified, .listing, .gauges, .message, .messagesLost, .epoch, .resigned: nil
             }
         }
     }
@@ -144,6 +154,13 @@ package struct FeedRecord: Sendable, Equatable {
             let subject = String(utf8: bytes[start..<end])
         else { return nil }
         self.init(kind, of: subject, bytes[end + 1..<line.upperBound])
+    }
+
+    /// A record for a message of the venue.
+    package init(_ message: VenueMessage) {
+        // Between JSON's tokens a line's end means the same as a space. Inside strings there is none (RFC 8259 §7).
+        let text = message.text.map { $0.contains(UInt8(ascii: "\n")) ? $0.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: " ") : $0 } : $0 }
+        self.init(text == nil ? .messagesLost : .message, of: message.stream.description, text?[...] ?? [UInt8(ascii: "-")])
     }
 
     /// A record for numbers whose events are not in this log.

@@ -198,13 +198,21 @@ package struct LogWriter: Sendable {
         waitingSince = waiting.isEmpty ? nil : waitingSince ?? now.instant
     }
 
-    /// The records at the front of the queue that a message must contain together, and their size in bytes; nil if the queue is empty.
+    /// The records at the front of the queue that one message must contain, and their size in bytes; nil if the queue is empty.
     ///
-    /// A recovery and the content after it are together. Otherwise a reader of the log could serve the content from before the outage as live.
+    /// A stream's recovery, verification and status precede the content that they describe. A node that had read only these records would serve the
+    /// older content as live.
     private func nextGroup() -> (count: Int, size: Int)? {
         guard let first = waiting.first else { return nil }
-        guard first.kind == .recovered, waiting.count > 1, waiting[1].subject == first.subject else { return (1, first.size) }
-        return (2, first.size + waiting[1].size)
+        var (count, size, stream): (Int, Int, String?) = (0, 0, nil)
+        for record in waiting {
+            let isOther = record.kind.isNumbered && stream != nil && stream != record.subject
+            guard !isOther, record.kind.carriesData || record.kind.precedesContent else { break }
+            (count, size) = (count + 1, size + record.size)
+            if record.kind.carriesData { break }
+            if record.kind.isNumbered { stream = record.subject }
+        }
+        return count == 0 ? (1, first.size) : (count, size)
     }
 
     private mutating func send(_ records: [FeedRecord]) {

@@ -21,6 +21,8 @@ package struct MirroredStream: Sendable {
     package internal(set) var isConnected = false
     /// When the content was last verified, apart from its own events, ms since 1970 UTC by the ingest's clock.
     var verifiedAt: Int64 = .min
+    /// The venue's message that brought an order book to its current update; nil if another event did, or the log does not have the messages.
+    package fileprivate(set) var newestMessage: [UInt8]?
     /// Its recent incidents, oldest first.
     package internal(set) var incidents: [StreamIncident] = []
 
@@ -45,6 +47,9 @@ package struct MirroredStream: Sendable {
 
     /// Whether the writer regards the content as complete: a table or a list is complete after it has been live once.
     private var isComplete: Bool { state != .connecting || name.messageRule == .replace }
+
+    /// Applies a message of the venue, or a gap between messages.
+    fileprivate mutating func take(_ message: VenueMessage) { newestMessage = name.mergeRule == .book ? message.text : nil }
 
     /// Adds an incident if it is new.
     mutating func note(_ incident: StreamIncident) {
@@ -74,6 +79,7 @@ package struct MirroredStream: Sendable {
                 settle(isLost: false)
             }
             content.take(record.body, id: id, isFull: record.kind.isFull, of: name, limit: limit)
+            newestMessage = nil
             if state == .connecting { state = content.head?.state ?? .live }
             if content.head?.source == .websocket { isConnected = true }
         case .connected: isConnected = true
@@ -142,6 +148,8 @@ struct MirrorView: Sendable {
     var isResigned = false
     /// Streams whose content a checkpoint has completed since this was last emptied.
     var restored: [FuturesServiceStreamName] = []
+    /// The venue's messages of the last record.
+    private(set) var messages: [VenueMessage] = []
     private var names: [String: FuturesServiceStreamName] = [:]
 
     /// Applies the records of a valid message, and returns the events to deliver.
@@ -150,6 +158,7 @@ struct MirrorView: Sendable {
         events.reserveCapacity(message.records.count)
         var number = message.first
         clock.hear(message.sentAt, now, isOfThePast: isOfThePast)
+        if !messages.isEmpty { messages = [] }
         for record in message.records {
             defer { number += record.numbers }
             switch record.kind {
@@ -163,6 +172,11 @@ struct MirrorView: Sendable {
                 guard let name = name(record.subject) else { continue }
                 switch record.kind {
                 case .checkpoint: restore(name, record.body, limit)
+                case .message, .messagesLost:
+                    guard streams[name] != nil else { continue }
+                    let message = VenueMessage(stream: name, text: record.kind == .message ? Array(record.body) : nil)
+                    streams[name]?.take(message)
+                    messages.append(message)
                 case .incidents: for incident in IncidentsRecord.incidents(record.body) { streams[name]?.note(incident) }
                 default:
                     let id = EventID(epoch: message.epoch, sequence: number)
@@ -178,7 +192,10 @@ struct MirrorView: Sendable {
     mutating func beginEpoch(_ claim: LogMessage, _ now: Instant) {
         (clock, isResigned) = (WriterClock(), false)
         clock.hear(claim.sentAt, now)
-        for name in streams.keys { streams[name]?.awaitsWord = true }
+        for name in streams.keys {
+            streams[name]?.awaitsWord = true
+            streams[name]?.take(VenueMessage(stream: name, text: nil))
+        }
     }
 
     private mutating func name(_ text: String) -> FuturesServiceStreamName? {

@@ -104,15 +104,7 @@ package enum ListingRecord {
 package enum IncidentsRecord {
     package static func record(_ incidents: [StreamIncident], of name: FuturesServiceStreamName) -> FeedRecord {
         var json = JSONWriter()
-        json.array { json in
-            for incident in incidents {
-                json.object {
-                    $0.member("at", incident.at)
-                    $0.member("kind", incident.kind.rawValue)
-                    $0.member("detail", incident.detail)
-                }
-            }
-        }
+        json.array(incidents)
         return FeedRecord(.incidents, of: name.description, json.bytes[...])
     }
 

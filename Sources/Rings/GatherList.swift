@@ -199,7 +199,7 @@ package final class GatherList {
         let subscription = reader.subscriptions[place]
         let bareEnd = UnsafeRawBufferPointer(bareEnds[reader.format.rawValue])
         let noEnd = UnsafeRawBufferPointer(start: nil, count: 0)
-        let isAlone = reader.streams == ring.streams && remaining == .max && !timings.areTold
+        let isAlone = (reader.format.isOfVenue || reader.streams == ring.streams) && remaining == .max && !timings.areTold
         if !isAlone, idEndCount == 0 { idEndCount = reader.format.writeIDEnd(of: reader.streams, to: idEnd) }
         let idEnd = UnsafeRawBufferPointer(start: idEnd, count: idEndCount)
         var next = first

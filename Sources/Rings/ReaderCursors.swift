@@ -45,7 +45,7 @@ package struct ReaderCursors {
         }
     }
 
-    package let format: EventFormat
+    package var format: EventFormat
     /// Whether its events include timings.
     package let tellsTimings: Bool
     package var subscriptions: [Subscription] = []

@@ -53,15 +53,8 @@ struct ServeCommand: AsyncParsableCommand {
                 announce("FuturesGateway serves \(venue) at \($0)")
                 ServiceManager.tell("READY=1", environment)
             })
-        let list = configuration.settings.list
         let reload = Reload(
-            signals: await UnixSignalsSequence(trapping: .sighup),
-            reloadables: [
-                Reloadable(settings: [list.logLevel.name]) { threshold.level = $0.settings.logLevel },
-                Reloadable(settings: [list.pinned.name]) { gateway.pin($0.gateway.pinned) },
-                Reloadable(settings: list.access) { gateway.replace($0.gateway.access) },
-                Reloadable(settings: [list.tlsCertificate.name, list.tlsKey.name]) { try gateway.show($0.gateway.http.identity) },
-            ],
+            signals: await UnixSignalsSequence(trapping: .sighup), reloadables: Reloadable.all(configuration.settings.list, threshold, gateway),
             logger: logger, started: configuration, read: read)
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(

@@ -9,6 +9,10 @@ PACKAGES = {
     "ccxt": ("ccxt==4.5.90", "python-binance==1.0.37"),
     "connector": ("binance-futures-connector==4.2.0",),
     "freqtrade": ("freqtrade==2026.9", "ccxt==4.5.90"),
+    "sdk": ("binance-sdk-derivatives-trading-usds-futures==18.1.0",),
+    "unicorn": ("unicorn-binance-websocket-api==2.16.1", "unicorn-binance-local-depth-cache==2.14.0"),
+    "nautilus": ("nautilus_trader==1.231.0",),
+    "cryptofeed": ("cryptofeed==2.4.1",),
 }
 
 

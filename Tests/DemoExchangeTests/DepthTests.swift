@@ -108,14 +108,15 @@ private let letters: Set<String> = ["e", "E", "T", "s", "U", "u", "pu", "b", "a"
             ] {
                 let reply = try await get(port, "/fapi/v3/depth?symbol=ethusdt\(query)")
                 #expect(used(reply) - before == weight || used(reply) == weight, "\(query)")
-                before = used(reply)
                 let book = try reply.json
                 #expect(book.keys == ["lastUpdateId", "E", "T", "bids", "asks"])
                 #expect(book.levels("bids").count == levels && book.levels("asks").count == levels)
                 let truth = try #require(exchange.trueLevels(symbol: "ETHUSDT", at: UInt64(book["lastUpdateId"]?.integer ?? 0)))
                 #expect(book.levels("bids").prefix(5).elementsEqual(truth.bids.prefix(5).map { [$0.0, $0.1] }))
-                let ticker = try await get(port, "/fapi/v3/ticker/bookTicker?symbol=ethusdt").json
-                before += 1
+                let tickerReply = try await get(port, "/fapi/v3/ticker/bookTicker?symbol=ethusdt")
+                // A new minute may have begun before it.
+                before = used(tickerReply)
+                let ticker = try tickerReply.json
                 if ticker["time"]?.integer ?? 0 <= book["T"]?.integer ?? 0 {
                     #expect(book.levels("bids").first == [ticker["bidPrice"], ticker["bidQty"]].map { $0?.string ?? "" })
                 }
@@ -135,14 +136,16 @@ private let letters: Set<String> = ["e", "E", "T", "s", "U", "u", "pu", "b", "a"
         let configuration = DemoExchangeConfiguration(bookUpdatesPerSecond: 50, depthInterval: .milliseconds(20))
         try await withExchange(configuration) { exchange, port async throws in
             let client = try await VenueClient(port: port, path: "/ws/btcusdt@depth@100ms")
-            let first = try #require(try await client.data()["E"]?.integer)
-            var (last, book) = (first, try RebuiltBook(reply: await get(port, "/fapi/v1/depth?symbol=BTCUSDT&limit=1000").json))
+            var times = [try #require(try await client.data()["E"]?.integer)]
+            var book = try RebuiltBook(reply: await get(port, "/fapi/v1/depth?symbol=BTCUSDT&limit=1000").json)
             for _ in 0..<100 {
                 let event = try await client.data()
-                last = event["E"]?.integer ?? 0
+                times.append(event["E"]?.integer ?? 0)
                 if try book.apply(event) { try expectTrue(book, exchange, "BTCUSDT") }
             }
-            #expect((1_500...3_000).contains(last - first), "\(last - first) ms for 100 events")
+            // The fastest fifty of them, because a busy machine may delay some.
+            let fastest = zip(times, times.dropFirst(50)).map { $1 - $0 }.min() ?? 0
+            #expect((700...1_700).contains(fastest), "\(fastest) ms for 50 events: \(times)")
         }
     }
 

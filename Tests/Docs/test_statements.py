@@ -60,10 +60,10 @@ class SecurityTests(unittest.TestCase):
         self.says(f"messages of {messages} MiB, answers of {answers} MiB, JSON {depth} deep at most")
 
     def test_the_one_address_with_a_key(self):
-        """A key is read from the path of one route, as SECURITY.md says; no other route has one."""
+        """A key is read from the paths below `/k/KEY`, as SECURITY.md says; no other route has one."""
         routes = [file for file in (ROOT / "Sources" / "FuturesGateway").rglob("*.swift") if re.search(r'router\.on\(|for prefix in .*"/k/\{key\}"', file.read_text()) and "{key}" in file.read_text()]
-        self.assertEqual([file.name for file in routes], ["VenueHandlers.swift"])
-        self.says("A key is read from an address in one place, `/k/KEY/fapi/…`")
+        self.assertEqual(sorted(file.name for file in routes), ["SocketHandlers.swift", "VenueHandlers.swift"])
+        self.says("A key is read from an address in one place, below `/k/KEY/`")
         self.assertNotIn("Keys and tokens are never read from an address", text("SECURITY.md"))
 
     def test_the_routes_that_read_a_body(self):

@@ -2,6 +2,18 @@ import Testing
 
 @testable import FeedCore
 
+/// Ends a loop over deadlines, and fails the test, if a core asks to be called again and again at the same moment.
+struct SpinWatch {
+    private var spins = 0
+
+    mutating func isSpinning(_ deadline: Instant, _ now: Instant) -> Bool {
+        spins = deadline <= now ? spins + 1 : 0
+        guard spins >= 1000 else { return false }
+        Issue.record("the core's deadline stays at \(deadline.nanoseconds), now is \(now.nanoseconds)")
+        return true
+    }
+}
+
 /// A core under a virtual clock, and everything it wanted done.
 struct CoreHarness {
     var core: FeedCore
@@ -37,7 +49,8 @@ struct CoreHarness {
     /// Lets time pass, meeting every deadline on the way at its moment.
     mutating func pass(_ duration: Duration) {
         let end = now + duration
-        while let deadline = core.nextDeadline, deadline <= end {
+        var spins = SpinWatch()
+        while let deadline = core.nextDeadline, deadline <= end, !spins.isSpinning(deadline, now) {
             now = max(now, deadline)
             step(.deadline)
         }

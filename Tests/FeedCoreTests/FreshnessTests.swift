@@ -165,6 +165,17 @@ import Testing
         #expect(harness.kinds == [], "the second answer confirmed the silence")
     }
 
+    @Test func anInquiryWhoseAnswerLagsBehindTheSocketIsSentAgain() {
+        var harness = ticking()
+        harness.pass(.milliseconds(1_200))
+        answer(&harness, top: 199, id: 199)
+        harness.pass(.milliseconds(700))
+        #expect(harness.inquiries.count == 2)
+        answer(&harness, top: 200, id: 200)
+        harness.pass(.seconds(2))
+        #expect(harness.kinds == [], "the second answer confirmed the silence")
+    }
+
     @Test func whatThisProcessSleptThroughIsNotTheVenuesSilence() {
         var harness = ticking()
         harness.oversleep(.seconds(30))

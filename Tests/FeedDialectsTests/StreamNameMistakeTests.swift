@@ -25,7 +25,7 @@ import Testing
             ("btcusdt@assetIndex", .unlisted, ["btcusd@assetIndex"]), ("btcusdt@kline", .incomplete, ["btcusdt@kline_1m"]),
             ("btcusdt@kline_", .incomplete, ["btcusdt@kline_1m"]), ("btcusdt@kline_1x", .unknownKind, ["btcusdt@kline_1m"]),
             ("btcusdt@depth7", .unknownKind, ["btcusdt@depth5"]),
-            ("btcusdt@depth@1s", .unknownKind, ["btcusdt@depth", "btcusdt@depth@100ms", "btcusdt@depth@500ms"]),
+            ("btcusdt@depth@1s", .unknownKind, ["btcusdt@depth", "btcusdt@depth@0ms", "btcusdt@depth@100ms"]),
             ("btcusdt", .incomplete, ["btcusdt@markPrice"]), ("btcusdt@", .incomplete, ["btcusdt@markPrice"]),
             ("btcusdt@markPrice ", .badCharacter, ["btcusdt@markPrice"]), ("btc usdt@markPrice\n", .badCharacter, ["btcusdt@markPrice"]),
             ("btc-usdt@markPrice", .badCharacter, []), ("!markPrice", .incomplete, ["!markPrice@arr", "!markPrice@arr@1s"]),

@@ -51,7 +51,7 @@ import Testing
         venue.requests[0].answer(answer("a"))
         #expect(told == ["a", "a", "a"] && !relays.isRunning(relay) && relays.kept(relay)?.answer == "a" && relays.size.count == 1)
         relays.ask(relay) { told.append((try? $0.get()) ?? "failed") }
-        #expect(venue.requests.count == 2, "whoever asks again gets a new answer")
+        #expect(venue.requests.count == 2, "a later request is sent again")
     }
 
     @Test func aFailureAnswersAllAndNothingIsKept() {

@@ -46,7 +46,7 @@ private func documentedOperations() throws -> [String: Set<String>] {
         try await House.open(configure: { $0.tape = TapeConfiguration(directory: tape, streams: [StreamPattern("*")].compactMap(\.self)) }) { house in
             let reader = try await house.client.events("streams=btcusdt@bookTicker")
             _ = try await reader.next("update")
-            for (path, methods) in operations where !Self.isOfVenue(path) {
+            for (path, methods) in operations where !Self.isOfVenue(path) && !Self.isSocket(path) {
                 let target = path.replacing("{name}", with: "btcusdt@bookTicker").replacing("{client}", with: reader.client)
                     .replacing("{file}", with: "page.js")
                 let allow = try await house.client.request("OPTIONS", target).header("Allow") ?? ""
@@ -67,7 +67,12 @@ private func documentedOperations() throws -> [String: Set<String>] {
         }
     }
 
-    private static func isOfVenue(_ path: String) -> Bool { path.hasPrefix("/futures/") || path.contains("{version}") }
+    private static func isOfVenue(_ path: String) -> Bool { path.hasPrefix("/futures/") || path.contains("{version}") && !isSocket(path) }
+
+    /// `SocketTests` are about these.
+    private static func isSocket(_ path: String) -> Bool {
+        path.hasPrefix("/ws") || path.hasPrefix("/{route}/") || path.wholeMatch(of: /\/stream(\/.*)?/) != nil
+    }
 
     @Test func everyPathOfTheVenueIsAnsweredInItsShape() async throws {
         let paths = try documentedOperations().keys.filter(Self.isOfVenue)
@@ -98,6 +103,8 @@ private func documentedOperations() throws -> [String: Set<String>] {
         #expect(routes.count >= 11)
         let venue = VenueREST(dialect: FuturesDialect(venue: .aster))
         for path in venue.paths { routes[VenueHandlers.route(of: path)] = ["GET"] }
+        for path in SocketHandlers.paths { for route in ["", "/{route}"] { routes[route + path.replacing("...", with: "")] = ["GET"] } }
+        routes[SocketHandlers.requests] = ["GET"]
         #expect(try documentedOperations() == routes)
     }
 

@@ -1,9 +1,10 @@
 import DemoExchange
 import FuturesFeed
-import FuturesGateway
 import GatewayTestSupport
 import Logging
 import MicroHTTP
+
+@testable import FuturesGateway
 
 /// A gateway on a free port in front of a demo exchange.
 struct House {
@@ -85,6 +86,11 @@ struct House {
 
     /// Waits until the gateway knows which symbols the venue lists.
     func awaitReadiness() async throws { try await client.awaitReadiness() }
+
+    /// Runs `work` on the hub's thread and returns its result. Requests sent after this has returned see its effect.
+    func onHub<Answer: Sendable>(_ work: @escaping @Sendable (EventHub) -> Answer) async -> Answer {
+        await withCheckedContinuation { done in gateway.hub.run { done.resume(returning: work($0)) } }
+    }
 
     /// Waits until the exchange sees this.
     func awaitEvent(_ wanted: Event, in changes: AsyncStream<Event>) async throws {

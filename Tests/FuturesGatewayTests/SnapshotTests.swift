@@ -274,7 +274,7 @@ import Testing
         try await House.open { house in
             try await house.awaitReadiness()
             #expect(try await house.client.get("/servez").text == "serving\n")
-            house.gateway.hub.run { $0.leave() }
+            await house.onHub { $0.leave() }
             for probe in ["/servez", "/readyz"] {
                 let answer = try await house.client.get(probe)
                 #expect(answer.status == 503)

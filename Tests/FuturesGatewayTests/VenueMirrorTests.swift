@@ -133,6 +133,15 @@ import Testing
         }
     }
 
+    /// unicorn-binance-local-depth-cache looks at the spot market's weight before it starts a book.
+    @Test(arguments: ["/api/v3/ping", "/fapi/v1/ping"]) func onlyTheSpotMarketsPingHasTheWeightUnderItsOldName(path: String) async throws {
+        try await House.open { house in
+            let answer = try await house.client.get(path)
+            #expect(answer.status == 200 && answer.header("X-MBX-USED-WEIGHT-1M") != nil)
+            #expect((answer.header("X-MBX-USED-WEIGHT") != nil) == path.hasPrefix("/api/"))
+        }
+    }
+
     @Test func spellingsBeyondWhatIsPreparedAreAnsweredAllTheSame() async throws {
         try await Self.open { house in
             let target = "/fapi/v1/klines?symbol=BTCUSDT&interval=1d&limit="
@@ -146,11 +155,7 @@ import Testing
                 let answer = try await house.client.get(target + String(limit))
                 #expect(answer.status == 200, "\(answer.text.prefix(200))")
                 if limit % 110 == 0 { #expect(try answer.json.array?.count == limit) }
-                let prepared = await withCheckedContinuation { continuation in
-                    house.gateway.hub.run { hub in
-                        continuation.resume(returning: name.flatMap { hub.state.value.streams[$0] }?.cache.preparedCount ?? 0)
-                    }
-                }
+                let prepared = await house.onHub { hub in name.flatMap { hub.state.value.streams[$0] }?.cache.preparedCount ?? 0 }
                 most = max(most, prepared)
             }
             #expect(most == 512)

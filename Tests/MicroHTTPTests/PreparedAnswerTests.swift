@@ -1,6 +1,7 @@
-import MicroHTTP
 import Synchronization
 import Testing
+
+@testable import MicroHTTP
 
 extension MicroHTTPTests {
     @Suite struct AnswersMadeBeforehand {
@@ -46,6 +47,18 @@ extension MicroHTTPTests {
                 client.get("/value")
                 #expect(client.response()?.text == "handled 2")
             }
+        }
+
+        /// The content has the ages at the end of the lifetime, so the header's must not be higher. They include the time in which the answer was made.
+        @Test func anAgeCountsFromItsReadingToTheEndOfTheLifetime() {
+            let read: UInt64 = 5_000_000_700_000
+            let answer = PreparedAnswer(
+                content: SharedBytes("".utf8), entityTag: "\"1\"", headers: [], contentHeaders: [], countingHeaders: [("X-Age", 7)], asOf: read,
+                lifetime: .microseconds(99_300), route: "/value")
+            let elapsed = [0, 1, 1_000_000, 1_000_001, 99_300_000, 250_000_000].map { answer.elapsed(at: read + $0) }
+            #expect(elapsed == [0, 1, 1, 2, 100, 100])
+            #expect(answer.elapsed(at: read - 1) == 0)
+            #expect(answer.isUsable(at: read + 99_299_999) && !answer.isUsable(at: read + 99_300_000))
         }
 
         @Test func theHandlerIsAskedByWhoMayNotHaveTheAnswer() async throws {

@@ -107,7 +107,7 @@ extension MicroHTTPTests {
 
         /// A stream's key may encrypt so much only (RFC 8446 §5.5).
         @Test(arguments: [true, false]) func aKeyThatIsSpentEncryptsTheEndAndNothingElse(_ isTLS13: Bool) throws {
-            var half = cmhd_sending_half()
+            var half = cmhd_half()
             var secret = [UInt8](repeating: 1, count: 16)
             let made = secret.withUnsafeMutableBufferPointer { secret in
                 var key = gnutls_datum_t(data: secret.baseAddress, size: 16)

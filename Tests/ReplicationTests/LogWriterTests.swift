@@ -40,17 +40,23 @@ import Testing
         #expect(second.compactMap { LogMessage($0.body)?.eventCount } == [5])
     }
 
-    /// A node that had read the recovery alone would serve the content from before the outage as live.
-    @Test func aRecoveryAndItsContentAreInOneMessageHoweverFullItIs() throws {
-        let recovery = FeedRecord(.recovered, of: event.subject, Array(#"{"downMs":1200}"#.utf8)[...])
+    /// A node that had read only the records before the content would serve the content from before the outage as live.
+    @Test(arguments: [true, false]) func whatDescribesAContentIsInItsMessageHoweverFullThatIs(recovers: Bool) throws {
+        func record(_ kind: FeedRecord.Kind, of subject: String? = nil) -> FeedRecord {
+            FeedRecord(kind, of: subject ?? event.subject, Array("{}".utf8)[...])
+        }
+        // In the order in which an ingest writes them.
+        let before = (recovers ? [record(.incidents), record(.recovered)] : []) + [record(.verified, of: "-"), record(.status)]
+        let other = record(.status, of: "ethusdt@markPrice")
         var limits = LogWriter.Limits()
-        limits.messageBytes = 3 * event.size + recovery.size
-        for before in 0...5 {
+        limits.messageBytes = 4 * event.size
+        for earlier in 0...8 {
             var writer = try writer(limits)
-            let records = Array(repeating: event, count: before) + [recovery, event, event]
+            let records = Array(repeating: event, count: earlier) + before + [event, event, other]
             let messages = appends(writer.append(records, now: moment(0))).compactMap { LogMessage($0.body)?.records }
             #expect(messages.flatMap(\.self) == records)
-            #expect(messages.allSatisfy { $0.last?.kind != .recovered }, "\(before) events before it")
+            #expect(messages.dropLast().allSatisfy { $0.last?.kind == .value }, "\(earlier) events before it")
+            #expect(messages.count >= 2 && messages.last?.last == other, "what describes no content does not wait")
         }
     }
 

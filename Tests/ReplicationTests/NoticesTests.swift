@@ -123,6 +123,41 @@ import Testing
         #expect(mirror.streams[Self.name]?.incidents == Array(all.suffix(100)))
     }
 
+    private static func message(_ name: FuturesServiceStreamName, _ text: String?) -> FeedRecord {
+        FeedRecord(VenueMessage(stream: name, text: text.map { Array($0.utf8) }))
+    }
+
+    private static func passedOn(_ effects: [FeedMirror.Effect]) -> [VenueMessage] {
+        effects.compactMap { if case .passOn(let message) = $0 { message } else { nil } }
+    }
+
+    @Test mutating func aMessageOfTheVenueFollowsTheContentThatItChanged() {
+        tell([], sentAt: 0, at: 0)
+        let effects = tell([Self.message(Self.name, "early"), Self.value(receivedAt: 0), Self.message(Self.name, "{\n}")], sentAt: 10, at: 10)
+        #expect(Self.passedOn(effects) == [VenueMessage(stream: Self.name, text: Array("{ }".utf8))], "a stream without content has no messages")
+        #expect(effects.firstIndex { if case .tell = $0 { true } else { false } } == effects.count - 2, "the content comes first")
+    }
+
+    /// A socket has no room for an age.
+    @Test mutating func aMessageThatLayInTheLogIsNotPassedOn() throws {
+        let trades = FuturesServiceStreamName.aggregateTrade(symbol: "BTCUSDT")
+        let connected = FeedRecord(.connected, of: trades.description, Array("{}".utf8)[...])
+        tell([connected, Self.value(receivedAt: 0)], sentAt: 0, at: 0)
+        let records = [Self.message(trades, "1"), Self.message(Self.name, "2")]
+        #expect(Self.passedOn(tell(records, sentAt: 100, at: 1_900)).map(\.text) == [Array("1".utf8), Array("2".utf8)])
+        let late = Self.passedOn(tell(records, sentAt: 2_000, at: 4_100))
+        #expect(late == [VenueMessage(stream: trades, text: nil)], "readers of trades hear of it, a later price makes up for an earlier one")
+    }
+
+    @Test mutating func aTakeoverLosesTheMessages() throws {
+        let book = FuturesServiceStreamName.depth(symbol: "BTCUSDT")
+        tell([FeedRecord(.connected, of: book.description, Array("{}".utf8)[...]), Self.message(book, "1")], sentAt: 0, at: 0)
+        #expect(mirror.streams[book]?.newestMessage == Array("1".utf8))
+        let claim = try #require(mirror.epochs.current.map { _ in mirror.epochs.claim(8, highest: next - 1, term: 1, sentAt: 1_000_100) })
+        #expect(tell(claim, at: 100).contains(.messagesLost))
+        #expect(mirror.streams[book]?.newestMessage == nil)
+    }
+
     private func status() -> StreamStatus? { mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(60_000)) }
 
     /// A node that begins anew on a log in which a value of 47 s ago is the last word, while its leader has more.

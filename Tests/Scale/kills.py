@@ -112,6 +112,7 @@ async def fray(options, cluster):
         roamer.Roamer(number, edges, random.Random(options.seed * 1000 + number), tally, stays=(options.stay / 3, options.stay * 5 / 3),
                       lie=lie if options.control else None) for number in range(options.readers)]
     siege = Siege(options, cluster, readers, tally, dice)
+    looking = asyncio.create_task(tally.look())
     tasks = [asyncio.create_task(reader.run()) for reader in readers]
     thread = threading.Thread(target=siege.run, daemon=True)
     thread.start()
@@ -128,7 +129,7 @@ async def fray(options, cluster):
     for reader in readers:
         if not tally.faults and not reader.is_whole:
             tally.fault(f"{reader.name} is not back: {reader.lacks() or 'it is not connected'}")
-    for task in tasks:
+    for task in [looking, *tasks]:
         task.cancel()
     return siege, tally
 

@@ -46,7 +46,8 @@ class Position:
         self.is_book, self.is_own = "@depth" in stream, False
         self.book = Told(stream) if self.is_book and rebuilds else None
         self.data_at = self.silence = None
-        """[when the last data before an outage came on this connection, when the first data after it came], None without an outage."""
+        """[when this connection received the last data before an outage, when it received the first data after it, the venue's time of the first missed
+        change in ms or None], None without an outage."""
 
 
 class Tally:
@@ -57,6 +58,8 @@ class Tally:
         self.events = self.gaps = self.recoveries = self.equal = self.forgotten = 0
         self.receipts = []
         """Seconds by which `downMs` was more than the reader's own silence, of every outage that a reader of a book lived through."""
+        self.idle_at, self.idle_before = 0.0, 0.0
+        """The last two moments at which this process could look for data. Data that it reads now may have arrived at any time since the earlier one."""
         self.returns = []
         """(seconds from the loss to the first event after it, seconds of them that the reader waited by itself), of those who came back."""
         self.bytes = {}
@@ -67,6 +70,12 @@ class Tally:
 
     def fault(self, words):
         self.faults.append(words)
+
+    async def look(self):
+        """Records the moments at which this process can look for data, until it is cancelled."""
+        while True:
+            self.idle_before, self.idle_at = self.idle_at, time.monotonic()
+            await asyncio.sleep(0.005)
 
     def agree(self, stream, identity, checksum):
         """An event has the same bytes for everybody."""
@@ -182,7 +191,7 @@ class Roamer:
             self.tally.gaps += 1
         elif name == "disconnect":
             position.is_down, position.is_own = True, data["reason"] in OWN
-            position.silence = position.silence or [position.data_at, None]
+            position.silence = position.silence or [position.data_at, None, None]
             self.notices.append((position.stream, name))
         elif name == "recover":
             position.is_down = False
@@ -243,12 +252,20 @@ class Roamer:
         position.event, position.may_jump, self.data_at = number, False, now
         position.data_at = self.data_at
         if position.silence and position.silence[1] is None:
-            position.silence[1] = self.data_at
+            came = max(position.silence[0] or 0.0, self.tally.idle_before or self.data_at)
+            position.silence[1], position.silence[2] = came, None if is_full else data.get("eventTime")
 
     def receipt(self, position, data):
-        """`downMs` may not be less than the reader's own silence. Books change ten times a second, so their silence is the outage."""
+        """`downMs` may not be less than the reader's own silence. Books change ten times a second, so their silence is the outage.
+
+        If the venue itself paused before the outage, the first missed change says when the outage began for this reader.
+        """
         if position.silence and position.silence[0] and position.is_book and data["result"] == "success":
-            silence = (position.silence[1] or time.monotonic()) - position.silence[0]
+            since, until, missed = position.silence
+            now = time.monotonic()
+            silence = (until or max(since, self.tally.idle_before or now)) - since
+            if missed:
+                silence = min(silence, time.time() - missed / 1000 - (now - until))
             self.tally.receipts.append(data["downMs"] / 1000 - silence)
             if self.tally.receipts[-1] < -HEARING:
                 raise Silent(f"{position.stream}: {data['method']}: downMs {data['downMs']} of a silence of {silence * 1000:.0f} ms")

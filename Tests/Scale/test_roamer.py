@@ -2,6 +2,7 @@
 
 import json
 import random
+import time
 import unittest
 
 import engine
@@ -81,6 +82,31 @@ class Roamers(unittest.TestCase):
 
     def test_a_receipt_that_is_as_long_as_the_silence_is_right(self):
         self.assertEqual(len(self.receipt(500).receipts), 1)
+
+    def test_a_pause_of_the_venue_before_an_outage_is_not_part_of_it(self):
+        def outage(missed_for, down):
+            reader = self.read(event("disconnect", {"stream": BOOK, "reason": "a test"}))
+            reader.positions[BOOK].silence[0] -= 5
+            change = json.loads(book(5, 12, 13).split(b"data: ")[1].split(b"\n")[0]) | {"eventTime": int((time.time() - missed_for) * 1000)}
+            told = {"stream": BOOK, "result": "success", "method": "continuous", "downMs": down}
+            for block in (event("update", change, "a.5.0"), event("recover", told)):
+                reader.take(reader.tally.parse(block), block)
+
+        outage(missed_for=4, down=4000)
+        with self.assertRaisesRegex(roamer.Silent, "downMs 4000 of a silence of 45"):
+            outage(missed_for=4.5, down=4000)
+
+    def test_only_the_time_in_which_the_process_could_not_look_is_no_silence(self):
+        def outage(busy):
+            reader = self.read(event("disconnect", {"stream": BOOK, "reason": "a test"}))
+            reader.positions[BOOK].silence[0] -= 1
+            reader.tally.idle_before = time.monotonic() - busy
+            told = {"stream": BOOK, "result": "success", "method": "continuous", "downMs": 500}
+            reader.take(reader.tally.parse(block := event("recover", told)), block)
+
+        outage(busy=0.5)
+        with self.assertRaisesRegex(roamer.Silent, "downMs 500 of a silence of 9"):
+            outage(busy=0.05)
 
     def test_a_told_gap_is_none(self):
         self.read(event("gap", {"stream": TAPE, "dropped": 3}), trades(9, 10, 10))

@@ -6,6 +6,7 @@ import hashlib
 import json
 import multiprocessing
 import time
+import urllib.parse
 
 STREAM = "btcusdt@markPrice"
 INFO = {"timezone": "UTC", "rateLimits": [{"rateLimitType": "REQUEST_WEIGHT", "interval": "MINUTE", "intervalNum": 1, "limit": 2400}], "symbols": [
@@ -31,7 +32,7 @@ class Paced:
                     key = next(line.split(":")[1].strip() for line in head.split("\r\n") if line.lower().startswith("sec-websocket-key:"))
                     accept = base64.b64encode(hashlib.sha1(f"{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11".encode()).digest()).decode()
                     writer.write(f"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {accept}\r\n\r\n".encode())
-                    return await self.listen(reader, writer)
+                    return await self.listen(reader, writer, urllib.parse.parse_qs(urllib.parse.urlsplit(target).query))
                 body = INFO if "exchangeInfo" in target else self.row() if "premiumIndex" in target else {}
                 text = json.dumps(body)
                 writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n{text}".encode())
@@ -45,8 +46,8 @@ class Paced:
         return {"symbol": "BTCUSDT", "markPrice": "1.0", "indexPrice": str(time.monotonic_ns()), "estimatedSettlePrice": "1.0", "lastFundingRate": "0.0001",
                 "interestRate": "0.0001", "nextFundingTime": self.count, "time": time.time_ns() // 1_000_000}
 
-    async def listen(self, reader, writer):
-        names = self.sockets[writer] = set()
+    async def listen(self, reader, writer, query):
+        names = self.sockets[writer] = {name for value in query.get("streams", ()) for name in value.split("/")}
         while True:
             head = await reader.readexactly(2)
             length = head[1] & 127

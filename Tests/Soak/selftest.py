@@ -90,6 +90,11 @@ class Trial:
         places = self.places[kind]
         return places[self.dice.randrange(len(places) // 10, len(places) - len(places) // 10)]
 
+    def pick_change(self, lines):
+        """A change that another change of its stream follows: a full value makes up for any fault before it."""
+        places = self.places[self.dice.choice(self.streams), True]
+        return self.dice.choice([place for place, after in zip(places, places[1:]) if all(b'"delta"' in lines[0][one] for one in (place, after))])
+
     def falsify(self, block, pattern):
         """Changes one digit of one of the pattern's places; never into a leading zero, which would not be JSON."""
         digits = [match.start(1) + at for match in re.finditer(pattern, block) for at in range(len(match[1])) if match[1][at:at + 1].isdigit()]
@@ -99,10 +104,7 @@ class Trial:
         return block[:at] + bytes([other]) + block[at + 1:]
 
     def defect_change_dropped(self, lines):
-        """One that another change follows: a full value makes up for what was missing before it."""
-        places = self.places[self.dice.choice(self.streams), True]
-        changes = [place for place, after in zip(places, places[1:]) if all(b'"delta"' in lines[0][one] for one in (place, after))]
-        del lines[0][self.dice.choice(changes)]
+        del lines[0][self.pick_change(lines)]
 
     def defect_change_doubled(self, lines):
         place = self.pick("update delta")
@@ -139,7 +141,8 @@ class Trial:
         self._falsify(lines, [0], "fetch full", rb'\["([0-9.]+)",')
 
     def defect_update_id_falsified(self, lines):
-        self._falsify(lines, [0], "update delta", rb'"lastUpdateId":([0-9]+)')
+        place = self.pick_change(lines)
+        lines[0][place] = self.falsify(lines[0][place], rb'"lastUpdateId":([0-9]+)')
 
     def defect_best_levels_falsified_for_everybody(self, lines):
         """All readers agree; only the venue knows better."""

@@ -79,8 +79,8 @@ enum MarketStream: Equatable {
     /// `suffix` follows `depth` in the name: a number of levels or nothing, then the speed. 250 ms uses the bare name, never `@250ms`.
     private static func depth(_ symbol: Int, _ suffix: Substring) -> MarketStream? {
         let parts = suffix.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
-        let intervals: [Substring: Int64] = ["100ms": 100, "500ms": 500]
-        guard let interval = parts.count == 1 ? 250 : intervals[parts[1]] else { return nil }
+        let intervals: [Substring: Int64] = ["0ms": 1, "100ms": 100, "500ms": 500]
+        guard let interval = parts.count == 1 ? 250 : intervals[parts[1]], interval > 1 || parts[0].isEmpty else { return nil }
         switch parts[0] {
         case "": return .depth(symbol: symbol, interval: interval)
         case "5", "10", "20": return Int(parts[0]).map { .partialDepth(symbol: symbol, levels: $0, interval: interval) }

@@ -9,7 +9,8 @@ extension RESTService {
         let isCoin = path[first] == "dapi"
         guard (isCoin ? ["v1"] : ["v1", "v3"]).contains(path[first + 1]) else { return nil }
         switch path[(first + 2)...].joined(separator: "/") {
-        case "ping": return RESTReply(body: "{}")
+        // The spot exchange's field for the weight of a minute; the ping itself costs 1.
+        case "ping": return RESTReply(body: "{}", headers: isCoin ? [:] : ["X-MBX-USED-WEIGHT": "1", "X-MBX-USED-WEIGHT-1M": "1"])
         case "time": return RESTReply(body: #"{"serverTime":\#(now)}"#)
         case "exchangeInfo":
             let type = isCoin ? #""futuresType":"COIN_MARGINED","# : ""

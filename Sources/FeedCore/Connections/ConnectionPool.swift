@@ -1,5 +1,5 @@
-/// The connections to all upstreams. The pool decides from which connection each stream is read, when and to which host each connects, whether it is
-/// alive, when it is replaced, and its messages. It knows streams only by their index. `FeedCore` decides about their content.
+/// The connections to all upstreams. The pool chooses the connection of each stream, the host and the time of each attempt, and the order of
+/// control messages. It finds dead connections and replaces old ones. It knows streams only by their index. `FeedCore` decides about their content.
 struct ConnectionPool: Sendable {
     /// The largest number of lines to an upstream.
     static let mostLines = 4
@@ -65,7 +65,7 @@ struct ConnectionPool: Sendable {
     func carries(_ slot: Int, _ index: Int) -> Bool { isOpen(slot) && connections[slot].standingSince[index] != nil }
 
     /// Whether every message that the other connection could lose was sent after the subscription became active here. Either both have delivered the
-    /// same message since, or the other one was heard later by enough that messages in transit have arrived.
+    /// same message since, or the other one was heard at least `linePatience` later, when messages in transit had arrived.
     func continues(_ slot: Int, _ index: Int, after other: Int) -> Bool {
         guard let since = connections[slot].standingSince[index] else { return false }
         if let sharedAt = connections[slot].sharedAt[connections[other].line], since <= sharedAt { return true }

@@ -21,11 +21,13 @@ package struct MergedContent: Sendable {
     ///
     /// - Parameter limit: How many rows, or levels per side, are kept.
     package mutating func merge(_ content: FuturesServiceFeedContent, limit: Int) {
-        let rule = content.streamName.mergeRule
-        if rule == .book { return mergeBook(content, limit) }
-        var rows = content.rows
-        if content.kind == .delta, let known { rows = known.rows.merged(with: content.rows, rule, limit: limit) ?? rows }
-        known = content.whole(rows)
+        switch content.streamName.mergeRule {
+        case .book: mergeBook(content, limit)
+        case let rule:
+            var rows = content.rows
+            if content.kind == .delta, let known { rows = known.rows.merged(with: content.rows, rule, limit: limit) ?? rows }
+            known = content.whole(rows)
+        }
     }
 
     /// The complete content; nil if there is none.

@@ -4,10 +4,12 @@ struct StreamContent: Sendable {
     var book: OrderBook?
     private var table: (any ContentTable)?
     private let rule: MergeRule
+    private let everyMessageCounts: Bool
     private let limit: Int
 
     init(_ name: FuturesServiceStreamName, limit: Int) {
         rule = name.messageRule
+        everyMessageCounts = rule.policy.everyMessageCounts
         self.limit = limit
         switch name.channel {
         case .depth, .rpiDepth: book = OrderBook(limit: limit)
@@ -57,7 +59,7 @@ struct StreamContent: Sendable {
     }
 
     /// Removes rows of ended symbols from a list of all symbols; false if there were none.
-    mutating func drop(_ isGone: (String) -> Bool) -> Bool { rule == .byKey && table?.drop(isGone) == true }
+    mutating func drop(_ isGone: (String) -> Bool) -> Bool { rule.policy.messagesArePartial && table?.drop(isGone) == true }
 
     /// Loads content from before the subscription, to be read until newer data arrives; false if it has another stream's type.
     mutating func recall(_ known: FeedRows) -> Bool {
@@ -69,7 +71,7 @@ struct StreamContent: Sendable {
 
     /// Whether the next row starts the content over because the cached rows predate the current subscription. Only for streams in which every message
     /// counts.
-    var beginsAnew: Bool { rule == .append && table?.isOutdated == true }
+    var beginsAnew: Bool { everyMessageCounts && table?.isOutdated == true }
 
     /// The id of the last row if ids are consecutive.
     var lastID: UInt64? { table?.lastID }
@@ -89,7 +91,7 @@ struct StreamContent: Sendable {
         if let book, case .depth(let levels) = rows {
             return levels.first.map { $0.lastUpdateID > book.lastUpdateID && !book.isContinued(by: $0) } ?? false
         }
-        guard rule == .append, !beginsAnew, let last = lastID, let first = rows.ids?.lowerBound else { return false }
+        guard everyMessageCounts, !beginsAnew, let last = lastID, let first = rows.ids?.lowerBound else { return false }
         return first > last &+ 1
     }
 
@@ -105,8 +107,8 @@ struct StreamContent: Sendable {
 
     /// The number of the rows if it is so far ahead of the content that it cannot be true.
     func leap(to other: FeedRows) -> UInt64? {
-        guard let book else { return table?.leap(to: other) ?? nil }
-        guard book.lastUpdateID > 0, case .depth(let rows) = other, let number = rows.last?.lastUpdateID else { return nil }
+        if let table { return table.leap(to: other) }
+        guard let book, book.lastUpdateID > 0, case .depth(let rows) = other, let number = rows.last?.lastUpdateID else { return nil }
         return number.isLeap(from: book.lastUpdateID) ? number : nil
     }
 

@@ -62,6 +62,7 @@ extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConve
         case (.markPrice, ["1s"]): self.init(channel: channel, symbol: String(symbol), speed: .everySecond)
         case (.openInterest, ["10s"]): self.init(channel: channel, symbol: String(symbol), speed: .seconds10)
         case (.openInterest, ["1m"]): self.init(channel: channel, symbol: String(symbol), speed: .everyMinute)
+        case (.depth, ["0ms"]): self.init(channel: channel, symbol: String(symbol), speed: .milliseconds0)
         case (.depth, ["100ms"]), (.partialDepth, ["100ms"]):
             self.init(channel: channel, symbol: String(symbol), levels: levels, speed: .milliseconds100)
         case (.depth, ["500ms"]), (.partialDepth, ["500ms"]):

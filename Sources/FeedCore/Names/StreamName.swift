@@ -190,7 +190,7 @@ extension FuturesServiceStreamName {
     }
     /// One symbol's order book; `speed` is 100 ms, 500 ms or the venue's default of 250 ms.
     public static func depth(symbol: String, speed: UpdateSpeed? = nil) -> Self {
-        Self(channel: .depth, symbol: symbol, speed: speed?.ofBooks)
+        Self(channel: .depth, symbol: symbol, speed: speed?.ofBookChanges)
     }
     /// One symbol's order book with retail price improvement orders, every 500 ms (Binance).
     public static func rpiDepth(symbol: String) -> Self { Self(channel: .rpiDepth, symbol: symbol, speed: .milliseconds500) }
@@ -272,10 +272,12 @@ public enum DepthLevelCount: String, CaseIterable, Sendable {
 /// The speeds of streams. Each kind of stream supports some of them.
 public enum UpdateSpeed: String, CaseIterable, Sendable {
     /// The time between two updates.
-    case milliseconds100 = "100ms", milliseconds500 = "500ms", everySecond = "1s", seconds10 = "10s", everyMinute = "1m"
+    case milliseconds0 = "0ms", milliseconds100 = "100ms", milliseconds500 = "500ms", everySecond = "1s", seconds10 = "10s", everyMinute = "1m"
 
     /// Nil if books are not available at this speed.
     fileprivate var ofBooks: UpdateSpeed? { self == .milliseconds100 || self == .milliseconds500 ? self : nil }
+    /// Nil if changes of books are not available at this speed.
+    fileprivate var ofBookChanges: UpdateSpeed? { self == .milliseconds0 ? self : ofBooks }
     /// Nil if polls are not available at this speed.
     fileprivate var ofPolls: UpdateSpeed? { self == .seconds10 || self == .everyMinute ? self : nil }
 }

@@ -31,6 +31,21 @@ extension FuturesDialect {
         }
     }
 
+    /// Where the data are in a frame of a combined stream; nil if it is none.
+    package static func data(of frame: [UInt8]) -> Range<Int>? {
+        try? JSONReader.read(frame) { (reader) throws(JSONReader.Failure) in
+            var data: Range<Int>?
+            try reader.object { (reader, key) throws(JSONReader.Failure) in
+                guard key.isText("data") else { return try reader.skip() }
+                _ = try reader.peek()
+                let start = reader.position
+                try reader.skip()
+                data = start..<reader.position
+            }
+            return data
+        }
+    }
+
     /// Decodes a frame of a known stream in the venue's usual form: `{"stream":"…","data":…}` without spaces. False for any other or invalid frame,
     /// which must be parsed in full.
     private func decodePlain(_ frame: UnsafeBufferPointer<UInt8>, _ names: StreamNames, _ emit: (UpstreamEvent) -> Void) -> Bool {

@@ -105,7 +105,7 @@ package struct FuturesDialect: Dialect {
             entry("{symbol}@forceOrder", "liquidations of one symbol; a snapshot holds the last \(trades)", .append, keep: trades, refetch: false),
             entry("!forceOrder@arr", "liquidations of all symbols; a snapshot holds the last \(trades)", .append, keep: trades, refetch: false),
             entry("{symbol}@depth{5|10|20}[@100ms|@500ms]", "the best levels of one symbol's order book", .replace),
-            entry("{symbol}@depth[@100ms|@500ms]", "one symbol's order book, \(Self.bookDepth) levels a side", .book, keep: Self.bookDepth),
+            entry("{symbol}@depth[@0ms|@100ms|@500ms]", "one symbol's order book, \(Self.bookDepth) levels a side", .book, keep: Self.bookDepth),
             entry("{symbol}@kline_{interval}", "bars of one symbol; a snapshot holds the last \(bars)", .byKey, key: "openTime", keep: bars),
             entry(
                 "{symbol}@bar_{1s|5s|15s|30s}", "bars of 1 to 30 s of one symbol, built from its aggregate trades; a snapshot holds the last \(bars)",

@@ -102,10 +102,12 @@ package final class FeedEngine: Sendable {
     }
 
     /// Steps the core. On return the core has decided; the loop carries out its effects later.
-    package func step(_ input: FeedInput) {
+    ///
+    /// - Parameter text: The upstream's message, if `input` is one.
+    package func step(_ input: FeedInput, text: MessageText?) {
         let isDue = state.withLockedValue { state in
             guard !state.isStopped else { return false }
-            state.core.step(input, now: .current, &state.effects)
+            state.core.step(input, now: .current, text: text, &state.effects)
             guard !state.isScheduled else { return false }
             state.isScheduled = true
             return true
@@ -113,6 +115,8 @@ package final class FeedEngine: Sendable {
         guard isDue else { return }
         if loop.inEventLoop { performOnce() } else { loop.execute { self.performOnce() } }
     }
+
+    package func step(_ input: FeedInput) { step(input, text: nil) }
 
     /// Takes over another feed's streams. `reason` says why readers must wait. If `epoch` differs from the current one, it starts now.
     ///
@@ -229,6 +233,8 @@ package final class FeedEngine: Sendable {
             for id in readers { deliver(event, to: id) }
         case .tell(let id, let event):
             deliver(event, to: id)
+        case .passOn(let message):
+            state.withLockedValue { $0.listener }?.receive(message)
         case .connect(let id, let endpoint, let host, let line):
             connect(id, endpoint: endpoint, line: line, dialect.route(endpoint: endpoint, host: host))
         case .subscribe(let id, let names, let request):

@@ -5,6 +5,8 @@ package import Replication
 package protocol FeedListener: AnyObject, Sendable {
     /// Receives the next event.
     func receive(_ event: EncodedEvent)
+    /// Receives a message of the venue for readers of its sockets, after the events that it caused.
+    func receive(_ message: VenueMessage)
     /// Earlier events are no longer part of the log. Readers need snapshots and cannot resume from earlier ids.
     func beginAnew()
     /// A stream's content has become complete. Readers without it need it.
@@ -12,6 +14,7 @@ package protocol FeedListener: AnyObject, Sendable {
 }
 
 extension FeedListener {
+    package func receive(_ message: VenueMessage) {}
     package func beginAnew() {}
     package func receiveContent(of name: FuturesServiceStreamName) {}
 }

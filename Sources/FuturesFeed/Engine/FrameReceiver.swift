@@ -96,7 +96,7 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
                 session.receiveBinary(bytes.span) { if act(on: $0) { isReceived = true } }
             } else {
                 recorder?.record(bytes, of: nil, line: line, at: WallClock.nanoseconds)
-                session.receive(bytes.span) { if act(on: $0) { isReceived = true } }
+                session.receive(bytes.span) { if act(on: $0, MessageText(bytes)) { isReceived = true } }
             }
         }
         // For a received message, the core records the sign of life itself.
@@ -104,10 +104,10 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
     }
 
     /// Passes an event to the core; returns whether the core received it.
-    private func act(on event: SessionEvent) -> Bool {
+    private func act(on event: SessionEvent, _ text: MessageText? = nil) -> Bool {
         switch event {
         case .event(let event):
-            engine.step(.received(id, event))
+            engine.step(.received(id, event), text: text)
             return true
         case .send(let frame): send(frame)
         case .ready:

@@ -1,8 +1,8 @@
-package import FeedCore
-package import FeedDialects
+import FeedCore
+import FeedDialects
 
 /// The venue's answers to relayed requests, kept while they are valid, within a limit of bytes.
-package struct KeptAnswers<Answer> {
+struct KeptAnswers<Answer> {
     private struct Kept {
         let answer: Answer
         let bytes: Int
@@ -14,23 +14,23 @@ package struct KeptAnswers<Answer> {
     private var answers: [VenueRelay: Kept] = [:]
     /// Until when each answer is valid. Entries of replaced answers stay until they are the earliest.
     private var ends = EndHeap()
-    package private(set) var bytes = 0
+    private(set) var bytes = 0
 
-    package init(maximumBytes: Int) { self.maximumBytes = maximumBytes }
+    init(maximumBytes: Int) { self.maximumBytes = maximumBytes }
 
-    package var count: Int { answers.count }
+    var count: Int { answers.count }
     /// How many entries the heap has, for tests: the number of answers bounds it.
     var placeCount: Int { ends.count }
 
     /// The answer, when it was received and how long it is valid, if it is kept, valid, and at most `maxAge` ms old.
-    package func answer(to relay: VenueRelay, now: Instant, maxAge: Int64?) -> (answer: Answer, receivedAt: Instant, until: Instant)? {
+    func answer(to relay: VenueRelay, now: Instant, maxAge: Int64?) -> (answer: Answer, receivedAt: Instant, until: Instant)? {
         guard let kept = answers[relay], now < kept.until else { return nil }
         guard maxAge.map({ now.milliseconds(since: kept.receivedAt) <= $0 }) ?? true else { return nil }
         return (kept.answer, kept.receivedAt, kept.until)
     }
 
     /// Keeps an answer for `lifetime`, and makes room by removing the answers that end first, without searching the others.
-    package mutating func keep(_ answer: Answer, bytes: Int, to relay: VenueRelay, for lifetime: Duration, receivedAt: Instant, now: Instant) {
+    mutating func keep(_ answer: Answer, bytes: Int, to relay: VenueRelay, for lifetime: Duration, receivedAt: Instant, now: Instant) {
         let kept = Kept(answer: answer, bytes: bytes + 512, receivedAt: receivedAt, until: now + lifetime)
         remove(relay)
         while kept.bytes > maximumBytes - self.bytes, let next = ends.popFirst() { removeIfDue(next) }

@@ -46,6 +46,10 @@ package protocol FeedContents: AnyObject, Sendable {
     func status(of name: FuturesServiceStreamName) -> StreamStatus?
     /// The status of every stream and of the lines to upstreams.
     func statuses() -> FeedStatuses
+    /// Whether an order book's next message, after `FeedInput.passOn`, continues its content. At a node of a cluster the messages begin a moment later.
+    func passesMessagesOn(_ name: FuturesServiceStreamName) -> Bool
+    /// The venue's message that brought an order book to its current update; nil if the book is not live, or a snapshot did.
+    func newestMessage(of name: FuturesServiceStreamName) -> [UInt8]?
     /// The stream's last incidents, oldest first.
     func incidents(of name: FuturesServiceStreamName) -> [StreamIncident]
 }
@@ -171,6 +175,10 @@ extension FeedEngine: ServedFeed {
             FeedStatuses(streams: core.statuses(now: now), lines: core.lineStatuses, knowsSymbols: core.knowsSymbols, now: now)
         }
     }
+
+    package func passesMessagesOn(_ name: FuturesServiceStreamName) -> Bool { true }
+
+    package func newestMessage(of name: FuturesServiceStreamName) -> [UInt8]? { read { core, _ in core.newestMessage(of: name) } }
 
     package func incidents(of name: FuturesServiceStreamName) -> [StreamIncident] { read { core, _ in core.incidents(of: name) } }
 

@@ -17,10 +17,19 @@ final class LogIngest {
     /// The venue's answers, each with the instant at which it was received.
     private let relays: SharedRelays<(answer: RelayedAnswer, receivedAt: Instant)>
     /// The observers on behalf of nodes, and when each node was last heard.
-    private var nodes: [String: (observer: ObserverID, names: Set<FuturesServiceStreamName>, heardAt: NIODeadline)] = [:]
+    private var nodes: [String: NodeDemand] = [:]
+    /// The streams whose venue's messages the log has, because a node needs them.
+    private var passedOn: Set<FuturesServiceStreamName> = []
     private let heir: ObserverID
     private var heirUntil: NIODeadline?
     private var periods = 0
+
+    private struct NodeDemand {
+        let observer: ObserverID
+        var names: Set<FuturesServiceStreamName> = []
+        var messages: Set<FuturesServiceStreamName> = []
+        var heardAt = NIODeadline.now()
+    }
 
     /// The demand of a node ends after this time without a message from it.
     private static let patience = TimeAmount.seconds(15)
@@ -60,9 +69,9 @@ final class LogIngest {
     /// Handles a node's request.
     func hear(_ request: NodeRequest, _ reply: LogReply?) {
         switch request {
-        case .demand(let node, let names): want(Set(names), of: node)
+        case .demand(let node, let names, let messages): want(Set(names), messages: messages, of: node)
         case .refetch(let node, let name):
-            want((nodes[node]?.names ?? []).union([name]), of: node)
+            want((nodes[node]?.names ?? []).union([name]), messages: nodes[node]?.messages ?? [], of: node)
             engine.step(.refetch(name))
             if let reply { answer(.success(RelayedAnswer(status: 202, body: [])), head: 0, reply) }
         case .relay(let relay, let name, let maxAge):
@@ -85,12 +94,21 @@ final class LogIngest {
         node.respond(IngestAnswer(result, head: head).bytes, to: reply)
     }
 
-    private func want(_ names: Set<FuturesServiceStreamName>, of node: String) {
-        let known = nodes[node] ?? (engine.add(nil), [], .now())
-        nodes[node] = (known.observer, names, .now())
+    private func want(_ names: Set<FuturesServiceStreamName>, messages: Set<FuturesServiceStreamName>, of node: String) {
+        let known = nodes[node] ?? NodeDemand(observer: engine.add(nil))
+        nodes[node] = NodeDemand(observer: known.observer, names: names, messages: messages)
         let (new, gone) = (names.subtracting(known.names), known.names.subtracting(names))
         if !new.isEmpty { engine.step(.observe(known.observer, Array(new), forceFetch: false)) }
         if !gone.isEmpty { engine.step(.unobserve(known.observer, Array(gone))) }
+        passOn()
+    }
+
+    /// Has the feed pass on the messages that nodes need. It is asked each time again, because a stream that ended and began again has forgotten it.
+    private func passOn() {
+        let all = nodes.values.reduce(into: Set()) { $0.formUnion($1.messages) }
+        for name in passedOn.subtracting(all) { engine.step(.passOn(name, false)) }
+        for name in all { engine.step(.passOn(name, true, fromNewest: true)) }
+        passedOn = all
     }
 
     /// Writes checkpoints of a part of the streams and other records that are not events. Ends the demand of nodes that are gone.
@@ -99,6 +117,7 @@ final class LogIngest {
         for (name, node) in nodes where node.heardAt + Self.patience < now {
             engine.remove(node.observer)
             nodes[name] = nil
+            passOn()
         }
         if let until = heirUntil, until < now {
             heirUntil = nil
@@ -148,6 +167,8 @@ private final class Collector: FeedListener {
         add(event.record, number: event.id.sequence)
     }
 
+    func receive(_ message: VenueMessage) { add(FeedRecord(message), number: nil) }
+
     /// Writes the incidents that are not in the log yet.
     private func addIncidents(of name: FuturesServiceStreamName) {
         let all = engine.incidents(of: name)
@@ -159,8 +180,6 @@ private final class Collector: FeedListener {
 
     /// Writes state that is not an event.
     func tell(_ part: Int, of parts: Int) {
-        // The content that a status describes must precede it in the log.
-        guard engine.hasToldAll else { return engine.loop.execute { self.tell(part, of: parts) } }
         let (names, moment) = (engine.read { core, _ in core.streamNames }, Moment.current)
         let statuses = engine.statuses()
         node.shared.withLockedValue { $0.traffic = engine.traffic }
@@ -168,7 +187,8 @@ private final class Collector: FeedListener {
             // A stream that cannot be written now follows in its next turn.
             for record in engine.checkpoint(of: name) ?? [] { add(record, number: nil) }
         }
-        addVerified(statuses, moment)
+        // A status may describe content that is not in the log yet. The next period then writes it.
+        if engine.hasToldAll { addVerified(statuses, moment) }
         var gauges = IngestGauges()
         gauges.weight = engine.weight
         gauges.restPauseMs = Int64(engine.gauges.restPause / .milliseconds(1))
@@ -217,7 +237,7 @@ private final class Collector: FeedListener {
             return !state.isPlanned
         }
         guard isFirst else { return }
-        // First comes the end of this turn of the feed's loop, so that a recovery and its content are appended together.
+        // After this turn of the feed's loop, so that a recovery and its content are appended together.
         engine.loop.execute { [node] in node.loop.execute { node.state.value.role.ingest?.append() } }
     }
 

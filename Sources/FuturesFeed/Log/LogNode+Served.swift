@@ -23,6 +23,9 @@ extension LogNode: ServedFeed {
             case .observe(_, let names, _): self.want(adding: names)
             case .unobserve(_, let names): self.state.value.wanted.subtract(names ?? Array(self.state.value.wanted))
             case .refetch(let name): self.refetch(name)
+            case .passOn(let name, let isWanted, _):
+                if isWanted { self.state.value.passedOn.insert(name) } else { self.state.value.passedOn.remove(name) }
+                self.planDemand(in: .milliseconds(20))
             default: break
             }
         }
@@ -50,7 +53,8 @@ extension LogNode: ServedFeed {
     /// Sends the demand of this node's readers. The ingest drops it after a while, so it is repeated.
     func tellDemand() {
         state.value.isDemandPlanned = false
-        state.value.log?.perform(.publish(subject: configuration.ingestSubject, NodeRequest.demand(node: name, Array(state.value.wanted)).bytes))
+        let demand = NodeRequest.demand(node: name, Array(state.value.wanted), messages: state.value.passedOn)
+        state.value.log?.perform(.publish(subject: configuration.ingestSubject, demand.bytes))
     }
 
     package var isServing: Bool { shared.withLockedValue { $0.mirror.isServing } }
@@ -96,6 +100,14 @@ extension LogNode: ServedFeed {
                 streams: streams, lines: shared.mirror.gauges?.lines ?? [], knowsSymbols: shared.mirror.listing != nil, now: now,
                 trouble: shared.mirror.trouble(now: now))
         }
+    }
+
+    package func passesMessagesOn(_ name: FuturesServiceStreamName) -> Bool {
+        newestMessage(of: name) != nil
+    }
+
+    package func newestMessage(of name: FuturesServiceStreamName) -> [UInt8]? {
+        shared.withLockedValue { shared in shared.mirror.streams[name].flatMap { $0.state == .live && !$0.isDown ? $0.newestMessage : nil } }
     }
 
     package func incidents(of name: FuturesServiceStreamName) -> [StreamIncident] {

@@ -50,6 +50,8 @@ package final class LogNode: Sendable {
         var lastCommand: UInt64 = 0
         /// The streams with readers on this node.
         var wanted: Set<FuturesServiceStreamName> = []
+        /// Those of them that readers of the venue's sockets read.
+        var passedOn: Set<FuturesServiceStreamName> = []
         var isDemandPlanned = false
         /// Callbacks that wait until the log has been read up to a sequence.
         var awaiting: [(head: UInt64, until: Instant, done: () -> Void)] = []
@@ -221,6 +223,11 @@ package final class LogNode: Sendable {
             case .emptyRings:
                 shared.withLockedValue { $0.floor = $0.mirror.isFollowing ? $0.mirror.epochs.head : nil }
                 listener?.beginAnew()
+            case .passOn(let message): listener?.receive(message)
+            case .messagesLost:
+                for name in state.value.passedOn where name.needsEachMessage {
+                    listener?.receive(VenueMessage(stream: name, text: nil))
+                }
             case .restored(let name): listener?.receiveContent(of: name)
             case .serve:
                 logger.notice("the log was read", metadata: ["head": "\(head)"])

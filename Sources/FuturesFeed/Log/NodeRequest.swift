@@ -3,8 +3,8 @@ import FeedDialects
 
 /// A request to the writing node or to another node.
 enum NodeRequest: Equatable {
-    /// The complete demand of a node's readers.
-    case demand(node: String, [FuturesServiceStreamName])
+    /// The complete demand of a node's readers, and the streams among them whose venue's messages they need.
+    case demand(node: String, [FuturesServiceStreamName], messages: Set<FuturesServiceStreamName> = [])
     /// A stream's snapshot for the readers of a node.
     case refetch(node: String, FuturesServiceStreamName)
     /// An answer of the venue, at most `maxAge` ms old; `newestOf` as in `ServedFeed.relay`.
@@ -14,13 +14,16 @@ enum NodeRequest: Equatable {
     /// A question for the gateway part of a node.
     case question([UInt8])
 
+    /// Precedes the name of a stream whose venue's messages are needed.
+    private static let messageMark = "="
     /// More names than any node needs.
     private static let mostNames = 100_000
 
     /// Lines of text: the kind of request, then its arguments.
     var bytes: [UInt8] {
         switch self {
-        case .demand(let node, let names): Self.lines(["demand", node] + names.map(\.description))
+        case .demand(let node, let names, let messages):
+            Self.lines(["demand", node] + names.map { messages.contains($0) ? "\(Self.messageMark)\($0)" : $0.description })
         case .refetch(let node, let name): Self.lines(["refetch", node, name.description])
         case .relay(let relay, let name, let maxAge):
             Self.lines(
@@ -40,7 +43,12 @@ enum NodeRequest: Equatable {
         let lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: Self.mostNames, omittingEmptySubsequences: false)
             .map { String(decoding: $0, as: UTF8.self) }
         switch (lines.first, lines.count) {
-        case ("demand", 2...): self = .demand(node: lines[1], lines.dropFirst(2).compactMap { FuturesServiceStreamName($0) })
+        case ("demand", 2...):
+            let names = lines.dropFirst(2).compactMap { line -> (name: FuturesServiceStreamName, isMarked: Bool)? in
+                let isMarked = line.hasPrefix(Self.messageMark)
+                return FuturesServiceStreamName(isMarked ? String(line.dropFirst()) : line).map { ($0, isMarked) }
+            }
+            self = .demand(node: lines[1], names.map(\.name), messages: Set(names.lazy.filter(\.isMarked).map(\.name)))
         case ("refetch", 3):
             guard let name = FuturesServiceStreamName(lines[2]) else { return nil }
             self = .refetch(node: lines[1], name)

@@ -27,8 +27,6 @@ package struct TransportError: Error, Sendable, CustomStringConvertible {
         case cancelled
         /// The connection ended without a closing handshake, or the client was already shut down.
         case closed
-        /// For users of `RESTClient` that refuse a status; the client itself returns every status as a response.
-        case badStatus
         /// A response body exceeded the limit, counted after decompression.
         case bodyTooLarge
     }

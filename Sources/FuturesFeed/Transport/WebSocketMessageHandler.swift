@@ -2,6 +2,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 import NIOWebSocket
+import WebSockets
 
 /// Implements the parts of RFC 6455 that NIO's frame decoder leaves to its user: masks, reserved bits and opcodes, fragments, UTF-8, ping and pong,
 /// and the closing handshake. Used on its event loop.
@@ -53,7 +54,7 @@ final class WebSocketMessageHandler: ChannelInboundHandler {
     func close(code: UInt16, reason: String) {
         guard case .open = state else { return }
         state = .closing
-        write(WebSocketCloseCode.payload(code: code, reason: reason), opcode: .connectionClose)
+        write(ClosePayload.bytes(code: code, reason: reason), opcode: .connectionClose)
         cutLater()
     }
 
@@ -172,21 +173,21 @@ final class WebSocketMessageHandler: ChannelInboundHandler {
     /// Answers the peer's close frame, unless it is itself an answer, and waits for the server to end the connection (§5.5.1, §7.1.1).
     private func closed(by payload: ByteBuffer) {
         do {
-            let (code, reason) = try WebSocketCloseCode.parse(payload)
-            if state == .open { write(code.map { WebSocketCloseCode.payload(code: $0, reason: "") } ?? ByteBuffer(), opcode: .connectionClose) }
+            let (code, reason) = try ClosePayload.parse(payload)
+            if state == .open { write(code.map { ClosePayload.bytes(code: $0, reason: "") } ?? ByteBuffer(), opcode: .connectionClose) }
             report(code, reason, nil)
             cutLater()
         } catch {
-            fail(error.code == .invalidUTF8 ? WebSocketCloseCode.invalidPayload : WebSocketCloseCode.protocolError, error)
+            fail(error.code == .invalidUTF8 ? CloseCode.invalidPayload : CloseCode.protocolError, error)
         }
     }
 
     private func violation(_ what: String) {
-        fail(WebSocketCloseCode.protocolError, .init(.protocolViolation, "The server \(what): report it to the server's operator and connect again."))
+        fail(CloseCode.protocolError, .init(.protocolViolation, "The server \(what): report it to the server's operator and connect again."))
     }
 
     private func notUTF8() {
-        fail(WebSocketCloseCode.invalidPayload, .init(.invalidUTF8, "The server sent a text message that is not UTF-8: report it to its operator."))
+        fail(CloseCode.invalidPayload, .init(.invalidUTF8, "The server sent a text message that is not UTF-8: report it to its operator."))
     }
 
     private func tooLarge() {
@@ -194,13 +195,15 @@ final class WebSocketMessageHandler: ChannelInboundHandler {
             .messageTooLarge,
             "The server sent more than \(min(limits.maximumFrameBytes, limits.maximumMessageBytes)) bytes in one message: subscribe to fewer streams or raise the limit."
         )
-        fail(WebSocketCloseCode.messageTooBig, error)
+        fail(CloseCode.messageTooBig, error)
     }
 
     /// Fails the connection (§7.1.7): sends the reason in a close frame, reports it, and gives the peer `closeTimeout` to end the connection.
     private func fail(_ code: UInt16, _ error: TransportError) {
-        if state == .open { write(WebSocketCloseCode.payload(code: code, reason: error.code.rawValue), opcode: .connectionClose) }
+        let wasOpen = state == .open
+        // Before the write, which may fail immediately and must not become the reason.
         report(code, error.code.rawValue, error)
+        if wasOpen { write(ClosePayload.bytes(code: code, reason: error.code.rawValue), opcode: .connectionClose) }
         cutLater()
     }
 

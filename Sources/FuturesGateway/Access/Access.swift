@@ -185,6 +185,13 @@ struct Access: Sendable {
         return allowedOrigins != nil || !hasCredential && request.segments.first != "events"
     }
 
+    /// Whether a page of another site asks for a socket without permission. Browsers let every page open sockets to any server and read them, so the
+    /// server must check the origin (RFC 6455 §10.2).
+    func isForeignSocket(_ request: HTTPRequest) -> Bool {
+        guard let allowedOrigins, let origin = request.header("Origin"), let host = request.header("Host") else { return false }
+        return !allowedOrigins.contains(origin) && origin != "http://\(host)" && origin != "https://\(host)"
+    }
+
     /// The fields of draft-ietf-httpapi-ratelimit-headers-10.
     static func rateLimitFields(_ left: Gatekeeper.RequestsLeft) -> [HTTPHeader] {
         [

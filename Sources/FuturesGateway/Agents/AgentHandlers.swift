@@ -221,15 +221,7 @@ struct AgentHandlers: Sendable {
                 json.member("readers", status?.readers ?? 0)
                 if let status { json.member("connected", status.feed.isConnected) }
                 json.member("incidents")
-                json.array { json in
-                    for incident in incidents {
-                        json.object {
-                            $0.member("at", incident.at)
-                            $0.member("kind", incident.kind.rawValue)
-                            $0.member("detail", incident.detail)
-                        }
-                    }
-                }
+                json.array(incidents)
             }
         }
     }

@@ -16,7 +16,7 @@ struct ConnectionOptions: Sendable {
     /// Whether heartbeats are events. Otherwise they are comments.
     let sendsHeartbeatEvents: Bool
     let forceFetch: Bool
-    let format: EventFormat
+    var format: EventFormat
     /// Whether the body starts with a comment of 2 KiB.
     let isPadded: Bool
     /// Whether the body is gzip.
@@ -97,6 +97,13 @@ struct ConnectionOptions: Sendable {
 }
 
 extension ConnectionOptions {
+    /// A socket with the venue's own messages. It has no heartbeat, but pings.
+    init(socket format: EventFormat) {
+        self.init(
+            heartbeat: .max, sendsHeartbeatEvents: false, lastEventID: nil, forceFetch: false, interval: 0, format: format, isPadded: false,
+            isCompressed: false, count: nil, timeout: nil)
+    }
+
     /// A connection that notifies an agent of changes.
     init(notifying notifications: AgentNotifications, heartbeat: Int) {
         self.init(

@@ -37,7 +37,9 @@ struct EventClient: ~Copyable {
 
     let number: UInt64
     let stream: EventStream
-    let options: ConnectionOptions
+    var options: ConnectionOptions
+    /// The state of a socket; nil for an event stream.
+    let socket: SocketPeer?
     /// When the connection ends, monotonic nanoseconds. If it is already ending, when it is cut if the farewell could not be sent.
     var endsAt: Int64
     var reader: ReaderCursors
@@ -58,13 +60,14 @@ struct EventClient: ~Copyable {
     /// Whether the reader is in `EventFanOut.pacedClients`.
     var awaitsTurn = false
 
-    init(number: UInt64, stream: EventStream, options: ConnectionOptions, now: Int64) {
+    init(number: UInt64, stream: EventStream, options: ConnectionOptions, _ limits: SocketLimits, now: Int64) {
         self.number = number
         self.stream = stream
         self.options = options
         endsAt = options.timeout.map { now &+ Int64($0) * 1_000_000_000 } ?? .max
         reader = ReaderCursors(format: options.format, remaining: options.count, tellsTimings: options.tellsTimings)
         gzip = options.isCompressed ? GzipBody() : nil
+        socket = options.format.isOfVenue ? SocketPeer(limits, now: now) : nil
         isReplaying = options.isFedAlone
         lastWrite = now
     }

@@ -25,6 +25,7 @@ extension EventFanOut {
             enqueuePrivate(&client, client.options.sendsHeartbeatEvents ? EventEncoder.heartbeat(format) : format.heartbeat)
             if flush(&client, now) == .ended { return .ended }
         }
+        if let socket = client.socket, tick(&client, socket, now) == .ended { return .ended }
         guard client.endsAt <= now, !client.isEnding else { return .open }
         end(&client, code: "timeout", reason: "The requested `timeout` has passed.")
         return flush(&client, now)

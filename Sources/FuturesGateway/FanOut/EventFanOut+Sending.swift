@@ -74,6 +74,7 @@ extension EventFanOut {
         repeat {
             catchFallen(&client)
             if !client.privateBytes.isEmpty, !sendPrivate(&client, now) { return .open }
+            if client.isEnding { return flush(&client, now) }
             batch.gather(
                 &client.reader, rings, atMost: client.gzip == nil ? .max : Compression.blockBytes, client.reader.tellsTimings ? .now : nil)
         } while batch.count > 0 && sendBatch(&client, now)
@@ -131,9 +132,9 @@ extension EventFanOut {
     /// Queues the event `bye`. The connection ends after the private bytes are sent.
     func end(_ client: inout EventClient, code: String, reason: String) {
         guard !client.isEnding else { return }
-        tally.farewells[code, default: 0] &+= 1
+        if client.socket == nil { tally.farewells[code, default: 0] &+= 1 } else { tally.socketCloses[code, default: 0] &+= 1 }
         let bye =
-            client.options.notifications?.end(code: code, reason: reason)
+            client.socket?.farewell(code, reason) ?? client.options.notifications?.end(code: code, reason: reason)
             ?? EventEncoder.bye(code: code, reason: reason, retryMs: EventHub.retryMs, client.options.format)
         enqueuePrivate(&client, bye)
         if let gzip = client.gzip { client.privateBytes.append(EventClient.PrivateBytes(bytes: gzip.checksum.end)) }

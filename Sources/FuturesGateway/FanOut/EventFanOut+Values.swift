@@ -96,6 +96,7 @@ extension EventFanOut {
     /// Handles cursors whose events have left the ring, or whose streams need a snapshot. If every message of a stream counts (`append`), the reader
     /// gets `gap` and continues with the oldest event in the ring. For any other stream this requests a snapshot from the hub.
     func catchFallen(_ client: inout EventClient) {
+        guard client.socket == nil else { return endFallen(&client) }
         var next = 0
         while let place = client.reader.firstFallen(from: next, rings) {
             next = place + 1

@@ -21,6 +21,8 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         let notified: @Sendable (_ number: UInt64) -> Void
         /// A reader of a replay now reads live events, or could not, because the rings start too late.
         let wentLive: @Sendable (_ number: UInt64, _ isLive: Bool) -> Void
+        /// The client of a socket has sent a text.
+        let socketReceived: @Sendable (_ number: UInt64, _ text: [UInt8]) -> Void
     }
 
     let inbox: FanOutInbox
@@ -33,8 +35,8 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     var clients = Slab<EventClient>()
     /// The readers' slots by their numbers.
     private var slots: [UInt64: Int32] = [:]
-    /// Open streams for which the hub has not posted `open` yet.
-    private var unclaimed: Set<EventStream> = []
+    /// Open streams for which the hub has not posted `open` yet, with what their clients have sent.
+    private var unclaimed: [EventStream: [UInt8]] = [:]
     /// The rings that have grown since `enqueueReaders`.
     var grownRings: [Int] = []
     /// The slots of readers with unsent data, in the order of their turns. Those before `nextQueued` have been served.
@@ -79,11 +81,20 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     var mayBeServedElsewhere: Bool { patience == nil && tally.compressedReaders == 0 }
 
     func streamDidOpen(_ stream: EventStream, context: UInt64) {
-        unclaimed.insert(stream)
+        unclaimed[stream] = []
         callbacks.opened(stream, context)
     }
 
     func streamDidNotOpen(context: UInt64) { callbacks.closed(context) }
+
+    func streamDidReceive(_ stream: EventStream, _ bytes: UnsafeRawBufferPointer) {
+        if let early = unclaimed[stream] {
+            guard early.count + bytes.count <= limits.sockets.messageBytes else { return stream.fail() }
+            unclaimed[stream] = early + bytes
+        } else if isRead(stream) {
+            settle(stream.slot, receive(&clients[stream.slot], bytes, Self.now))
+        }
+    }
 
     func streamDidBecomeWritable(_ stream: EventStream) {
         guard isRead(stream) else { return }
@@ -92,7 +103,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     }
 
     func streamDidClose(_ stream: EventStream) {
-        guard unclaimed.remove(stream) == nil else { return }
+        guard unclaimed.removeValue(forKey: stream) == nil else { return }
         guard isRead(stream) else { return assertionFailure("A stream closed that was never opened, or that the fan-out had ended itself.") }
         forget(stream.slot)
     }
@@ -150,6 +161,10 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         case .resume(let values, let head): return resume(&client, values, head, now)
         case .refill(let value): return refill(&client, value, now)
         case .play(let bytes): return play(&client, bytes, now)
+        case .send(let bytes):
+            enqueuePrivate(&client, bytes)
+            return flush(&client, now)
+        case .reformat(let format, let rings): return reformat(&client, format, rings, now)
         case .goLive(let values, let head, let after, let news): return goLive(&client, values, head, after, news, now)
         case .end(let code, let reason):
             end(&client, code: code, reason: reason)
@@ -159,20 +174,22 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     }
 
     private func open(_ number: UInt64, _ stream: EventStream, _ opening: Opening, _ now: Int64) {
-        guard unclaimed.remove(stream) != nil else {
+        guard let early = unclaimed.removeValue(forKey: stream) else {
             callbacks.closed(number)
             return
         }
-        clients.insert(EventClient(number: number, stream: stream, options: opening.options, now: now), at: stream.slot)
+        clients.insert(EventClient(number: number, stream: stream, options: opening.options, limits.sockets, now: now), at: stream.slot)
         slots[number] = Int32(clamping: stream.slot)
         tally.opened(opening.options.format, isCompressed: opening.options.isCompressed)
         settle(stream.slot, begin(&clients[stream.slot], opening, now))
+        if !early.isEmpty, isRead(stream) { settle(stream.slot, early.withUnsafeBytes { receive(&clients[stream.slot], $0, now) }) }
     }
 
     private func begin(_ client: inout EventClient, _ opening: Opening, _ now: Int64) -> EventClient.Connection {
         // An exact capacity, because most readers never add another stream.
         client.reader.subscriptions.reserveCapacity(opening.values.count)
         for value in opening.values { join(&client, value.ring) }
+        guard client.socket == nil else { return begin(&client, socket: opening, now) }
         let replayed = goOn(&client, opening)
         tally.resumes[opening.resumption(replayed: replayed), default: 0] &+= 1
         if client.options.isCompressed { client.privateBytes.append(EventClient.PrivateBytes(bytes: GzipChecksum.header)) }
@@ -213,6 +230,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     private func subscribe(_ client: inout EventClient, _ values: [CachedValue], _ head: EventID, _ now: Int64) -> EventClient.Connection {
         guard sendBefore(&client, now) == .open else { return .ended }
         for value in values { join(&client, value.ring) }
+        guard client.socket == nil else { return sendFirst(values, to: &client, now) }
         return sendSnapshots(values, to: &client, head, now)
     }
 

@@ -145,6 +145,11 @@ final class EventRings: @unchecked Sendable {
         tell(.removeLog(index))
     }
 
+    /// Appends a message of the venue's, encoded for a ring of that format.
+    func append(_ index: Int, message: [UInt8], number: UInt64, receivedAt: Int64) {
+        append(index, body: message[...], id: [], carriesData: true, sequence: number, eventTime: nil, receivedAt: receivedAt)
+    }
+
     /// Appends an event. `eventTime` is the venue's time, ms since 1970 UTC; `receivedAt` is monotonic nanoseconds.
     func append(
         _ index: Int, body: ArraySlice<UInt8>, id: ArraySlice<UInt8>, carriesData: Bool, sequence: UInt64, eventTime: Int64?, receivedAt: Int64

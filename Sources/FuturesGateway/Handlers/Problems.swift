@@ -51,6 +51,9 @@ enum Problems {
         failure(FeedError(.settled, "The venue has settled the symbol of \(name); the stream has ended."))
     }
 
+    static let noRequests = HTTPProblem(
+        status: 501, title: "Not Implemented",
+        detail: "Requests over a socket are not supported: use the venue's REST paths, and /ws or /stream for streams.")
     static let draining = HTTPProblem(
         status: 503, title: "Stopping", detail: "The gateway is stopping; try again in a few seconds.",
         headers: [HTTPHeader(name: "Retry-After", value: "2")])

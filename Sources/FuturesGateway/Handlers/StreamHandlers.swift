@@ -139,15 +139,7 @@ struct StreamHandlers: Sendable {
                     json.member("ageMs", optional: status.feed.ageMs)
                     json.member("unverifiedMs", optional: status.feed.unverifiedMs)
                     json.member("incidents")
-                    json.array { json in
-                        for incident in incidents {
-                            json.object {
-                                $0.member("at", incident.at)
-                                $0.member("kind", incident.kind.rawValue)
-                                $0.member("detail", incident.detail)
-                            }
-                        }
-                    }
+                    json.array(incidents)
                 } else {
                     json.member("stream", name.description)
                     json.member("state", "idle")
@@ -242,7 +234,7 @@ struct StreamHandlers: Sendable {
         if let key {
             let prepared = PreparedAnswer(
                 content: body, entityTag: tag, headers: headers, contentHeaders: contentHeaders, countingHeaders: freshness,
-                lifetime: snapshot.body.lifetime, route: "/streams/{name}")
+                asOf: UInt64(clamping: snapshot.instant.nanoseconds), lifetime: snapshot.body.lifetime, route: "/streams/{name}")
             hub.prepare(prepared, for: name, key)
         }
         headers += freshness.map { HTTPHeader(name: $0.0, value: String($0.1)) }

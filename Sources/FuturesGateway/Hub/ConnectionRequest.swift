@@ -7,7 +7,7 @@ struct ConnectionRequest: Sendable, Equatable {
     enum Action: Sendable, Equatable {
         case view
         case close
-        /// Changes the reading of these streams; nil means all streams of the connection.
+        /// Changes a connection for these streams; nil means all its streams.
         case change(Change, [FuturesServiceStreamName]?)
     }
 

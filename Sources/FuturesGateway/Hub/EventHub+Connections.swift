@@ -56,7 +56,9 @@ extension EventHub {
         }
         connection.isOpen = true
         connection.isReplaying = connection.options.isFedAlone
-        if let notifications = connection.options.notifications {
+        if connection.socket != nil {
+            rings.post(.open(stream, start(connection)), to: number)
+        } else if let notifications = connection.options.notifications {
             begin(connection.streams, from: connection.lease.address)
             retain(connection.streams)
             state.value.notifier.add(number, notifications)
@@ -105,7 +107,8 @@ extension EventHub {
         rings.leave(number)
         connection.expiry?.cancel()
         gatekeeper.close(connection.lease, streams: connection.streams.count)
-        if connection.isOpen, !connection.isOfThePast { release(connection.streams) }
+        if connection.socket != nil { leaveSockets(connection.streams) }
+        if connection.socket != nil || connection.isOpen && !connection.isOfThePast { release(connection.streams) }
         state.value.notifier.remove(number)
         if state.value.readers.count == 0 { finishDraining() }
     }

@@ -70,6 +70,8 @@ extension EventHub {
         let body: SnapshotCache.Body
         let status: StreamStatus
         let receivedAt: Int64
+        /// When it was read.
+        let instant: Instant
     }
 
     /// The stream's snapshot; nil if the stream has no content. Each call restarts the linger, so a stream that is requested now and then stays live.
@@ -84,7 +86,7 @@ extension EventHub {
         // A cluster has contents of streams that this node's readers do not use.
         let stream = state.value.streams[name] ?? HubStream()
         let body = stream.cache.body(of: content, status, depth: depth, now: read.now, gzip: isGzip ? state.value.deflater.gzip : nil)
-        return Snapshot(body: body, status: status, receivedAt: content.receivedAt)
+        return Snapshot(body: body, status: status, receivedAt: content.receivedAt, instant: read.now)
     }
 
     /// A stream's content and status at one instant; nil if there is none yet.
@@ -172,8 +174,12 @@ extension EventHub {
         if let reason = trouble(of: name) ?? failure?.message {
             return .failed(FeedError(.timedOut, "\(error.message) Last known reason: \(reason)"))
         }
-        let isQuiet = feed.dialect.traits(of: name)?.hasSnapshotSource == false && status(of: name)?.feed.isConnected == true
-        return isQuiet ? .quiet : .failed(error)
+        return isQuiet(name) ? .quiet : .failed(error)
+    }
+
+    /// Whether the stream is subscribed, has no other source, and may have had no message yet.
+    func isQuiet(_ name: FuturesServiceStreamName) -> Bool {
+        feed.dialect.traits(of: name)?.hasSnapshotSource == false && status(of: name)?.feed.isConnected == true
     }
 
     private static let cut = "No data from the cluster log."

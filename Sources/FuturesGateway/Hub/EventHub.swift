@@ -32,6 +32,10 @@ final class EventHub: FeedListener {
         var troubles: [Trouble?]
         /// The newest event of a stream whose rings were dropped. A reader with an older event cannot receive all missed events.
         var lastDropped: UInt64 = 0
+        /// The number of the newest message of the venue.
+        var lastMessage: UInt64 = 0
+        /// Looks after the sockets; nil while there are none.
+        var socketWatch: RepeatedTask?
         /// Passes events to the tape; nil if nothing is recorded.
         var tape: TapeFeeder?
     }
@@ -103,7 +107,7 @@ final class EventHub: FeedListener {
         var eventTime: Int64?
         if event.receivedAt != nil, case .content(let time, _, _) = event.detail { eventTime = time }
         let carriesData = words.id != nil
-        for format in EventFormat.allCases {
+        for format in EventFormat.ofEvents {
             guard let ring = stream.rings[format.rawValue] else { continue }
             var (body, id) = format.parts(words, of: event.stream.description)
             if !carriesData { body += format.end(nil) }
@@ -124,7 +128,7 @@ final class EventHub: FeedListener {
     func receiveContent(of name: FuturesServiceStreamName) {
         forgetAnswers(name)
         noteChange(of: name)
-        for connection in state.value.readers.all where connection.isOpen && connection.streams.contains(name) {
+        for connection in state.value.readers.all where connection.isOpen && connection.socket == nil && connection.streams.contains(name) {
             if let ring = state.value.streams[name]?.rings[connection.options.format.rawValue] { refill(connection.number, ring: ring) }
         }
     }
@@ -136,7 +140,8 @@ final class EventHub: FeedListener {
     func ring(of name: FuturesServiceStreamName, _ format: EventFormat, floor: UInt64? = nil) -> Int {
         let stream = stream(name, floor: floor)
         if let ring = stream.rings[format.rawValue] { return ring }
-        let ring = rings.add(name, format, floor: floor ?? feed.head.sequence, like: stream.rings[EventFormat.events.rawValue])
+        let like = format.isOfVenue ? nil : stream.rings[EventFormat.events.rawValue]
+        let ring = rings.add(name, format, floor: format.isOfVenue ? 0 : floor ?? feed.head.sequence, like: like)
         stream.rings[format.rawValue] = ring
         return ring
     }

@@ -15,6 +15,10 @@ final class HubStream {
     fileprivate let beginner: Address?
     var waiters = Waiters<Scheduled<Void>>()
     var cache = SnapshotCache()
+    /// How many of its readers are sockets.
+    var sockets = 0
+    /// Since when the stream has not been live, for its sockets; nil if it is.
+    var notLiveSince: Instant?
     /// The index of its kind in the tally; nil before its first event.
     var kind: Int?
     /// The last failure; nil if content has arrived since.

@@ -9,7 +9,7 @@ final class Reader {
     /// The principal that opened the connection controls it under this id.
     let id: ReaderID
     var streams: [FuturesServiceStreamName]
-    let options: ConnectionOptions
+    var options: ConnectionOptions
     fileprivate(set) var holder: Readers.Holder
     /// Its share of the limits.
     let lease: Gatekeeper.Lease
@@ -21,12 +21,21 @@ final class Reader {
     var isOfThePast: Bool { options.replay?.end != nil }
     /// Nil until needed, because most readers only read.
     private var rare: RareState?
+    private var socketState: SocketState?
 
     /// State needed only by readers that pause streams, or whose credential expires.
     private final class RareState {
         var paused: Set<FuturesServiceStreamName> = []
         var expiry: Scheduled<Void>?
         var controlRequests = TokenBucket()
+    }
+
+    /// The state of a socket, which most keep for hours without sending a message. So it is as small as possible.
+    private final class SocketState {
+        var session: SocketSession
+        var start: SocketStart?
+
+        init(_ session: SocketSession, _ start: SocketStart) { (self.session, self.start) = (session, start) }
     }
 
     fileprivate init(
@@ -52,6 +61,28 @@ final class Reader {
         get { rare?.paused ?? [] }
         set { if newValue != paused { begun.paused = newValue } }
     }
+
+    /// The subscriptions of a socket; nil for an event stream.
+    var socket: SocketSession? {
+        get { socketState?.session }
+        set { if let newValue { socketState?.session = newValue } }
+    }
+
+    /// The messages with which a socket starts, and the number of the newest message at that moment.
+    final class SocketStart {
+        let values: [CachedValue]
+        let behind: UInt64
+
+        fileprivate init(_ values: [CachedValue], behind: UInt64) { (self.values, self.behind) = (values, behind) }
+    }
+
+    /// Makes it a socket.
+    func begin(_ session: SocketSession, _ values: [CachedValue], behind number: UInt64) {
+        socketState = SocketState(session, SocketStart(values, behind: number))
+    }
+
+    /// The start of a socket; nil if it has started.
+    func takeStart() -> SocketStart? { socketState?.start.take() }
 
     /// The task that checks its access again.
     var expiry: Scheduled<Void>? {

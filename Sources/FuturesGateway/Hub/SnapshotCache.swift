@@ -6,7 +6,8 @@ import Rings
 ///
 /// A form is encoded once per change, and again after `lifetime`, because it contains its freshness.
 struct SnapshotCache {
-    /// How long the bytes of a snapshot are sent. Their ages are those at the end of this time, so that they are never below the true ones.
+    /// How long the bytes of a snapshot are sent. Their ages are those at the end of this time, so that they are never below the true ones or those
+    /// in the header.
     static let lifetime = Duration.milliseconds(100)
     /// The maximum number of prepared responses per stream. Further request variants are answered by the hub until the stream changes.
     static let mostPrepared = 512
@@ -99,7 +100,8 @@ struct SnapshotCache {
 extension StreamStatus {
     /// The status with ages advanced by `time`.
     fileprivate func atTheEnd(of time: Duration) -> StreamStatus {
-        func later(_ milliseconds: Int64?) -> Int64? { milliseconds.map { $0 &+ time.nanoseconds / 1_000_000 } }
+        // One more, because an age is rounded down, and the header adds the time since, rounded up.
+        func later(_ milliseconds: Int64?) -> Int64? { milliseconds.map { $0 &+ time.nanoseconds / 1_000_000 &+ 1 } }
         return StreamStatus(
             name: name, state: state, contentID: contentID, isWhole: isWhole, ageMs: later(ageMs), unverifiedMs: later(unverifiedMs), source: source,
             isConnected: isConnected, observers: observers)

@@ -20,6 +20,9 @@ struct FanOutTally: Sendable {
     /// Connections that ended with a farewell, by its code, and connections that were reset because they accepted no data for long.
     var farewells: [String: UInt64] = ["slow": 0]
     var cut: UInt64 = 0
+    /// Messages from the clients of sockets, and sockets that the gateway closed, by the reason.
+    var socketMessages: UInt64 = 0
+    var socketCloses: [String: UInt64] = ["stale": 0]
     /// Readers that were ended because they accepted no data while memory was short.
     var relieved: UInt64 = 0
     var deliveries: UInt64 = 0
@@ -54,6 +57,11 @@ struct FanOutTally: Sendable {
 
     mutating func closed(_ format: EventFormat, isCompressed: Bool) { readers[format.rawValue][isCompressed ? 1 : 0] -= 1 }
 
+    mutating func reformatted(from old: EventFormat, to new: EventFormat) {
+        readers[old.rawValue][0] -= 1
+        readers[new.rawValue][0] += 1
+    }
+
     var compressedReaders: Int { readers.reduce(0) { $0 + $1[1] } }
 
     mutating func sent(_ count: Int, isCompressed: Bool) {
@@ -67,6 +75,8 @@ struct FanOutTally: Sendable {
         for encoding in 0...1 { bytes[encoding] &+= other.bytes[encoding] }
         resumes.merge(other.resumes) { $0 &+ $1 }
         farewells.merge(other.farewells) { $0 &+ $1 }
+        socketCloses.merge(other.socketCloses) { $0 &+ $1 }
+        socketMessages &+= other.socketMessages
         opened &+= other.opened
         cut &+= other.cut
         relieved &+= other.relieved

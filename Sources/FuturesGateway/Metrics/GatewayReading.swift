@@ -156,6 +156,12 @@ struct GatewayReading: Sendable {
             text.sample(["format": name, "encoding": "identity"], tally.readers[format.rawValue][0])
             text.sample(["format": name, "encoding": "gzip"], tally.readers[format.rawValue][1])
         }
+        text.metric("futures_gateway_socket_connections", .gauge, "Open sockets with the venue's own messages.")
+        text.sample(["form": "raw"], tally.readers[EventFormat.frames.rawValue][0])
+        text.sample(["form": "combined"], tally.readers[EventFormat.combinedFrames.rawValue][0])
+        text.metric("futures_gateway_socket_received_total", .counter, "Messages from the clients of sockets.", tally.socketMessages)
+        text.metric("futures_gateway_socket_closes_total", .counter, "Sockets closed by the gateway, by the reason.")
+        for (code, count) in tally.socketCloses.sorted(by: { $0.key < $1.key }) { text.sample(["reason": code], count) }
         text.metric("futures_gateway_event_thread_readers", .gauge, "Open and opening event streams of each sending thread.")
         for (thread, readers) in rings.readers.enumerated() { text.sample(["thread": "\(thread + 1)"], readers) }
         text.metric("futures_gateway_event_readers_paused", .gauge, "Event streams that have paused at least one stream.", feed.pausedClients)

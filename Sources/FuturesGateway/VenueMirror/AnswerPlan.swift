@@ -26,13 +26,16 @@ struct AnswerPlan {
     }
 
     let reading: VenueReading
+    /// Whether the answer must join the messages of a socket. It is then neither older than the subscription nor one of the venue's kept answers.
+    let isForSocket: Bool
     /// Whether the last bar counts as the newest although its end has passed.
     private(set) var believesSilence = false
     private var contentDeadline: Instant?
     private var hasFetchedNewest = false
     private var hasFetchedBars = false
 
-    init(_ reading: VenueReading) { self.reading = reading }
+    /// - Parameter isForSocket: Whether the answer must join the messages of a socket, whose client may have asked.
+    init(_ reading: VenueReading, isForSocket: Bool = false) { (self.reading, self.isForSocket) = (reading, isForSocket) }
 
     /// The next step.
     ///
@@ -46,7 +49,7 @@ struct AnswerPlan {
         case .unverified(let isComing, let isUsed):
             let deadline = contentDeadline ?? now + VenueMirror.patience
             contentDeadline = deadline
-            guard isComing, now < deadline else { return .relay }
+            guard isComing || isForSocket, now < deadline else { return .relay }
             return .wait(isUsed ? .change : .value, .nanoseconds(deadline.nanoseconds &- now.nanoseconds))
         case .rendering(.needs(let relays)):
             guard !hasFetchedBars else { return .relay }

@@ -15,6 +15,8 @@ final class PendingAnswer {
     /// Answers at the latest then, before clients give up.
     private var deadline: Scheduled<Void>?
     private var isFinished = false
+    /// Whether the server's own threads may send the venue's answer again.
+    private var isPreparable = true
     /// The wait for a stream, so that it can be cancelled.
     private var awaited: (name: FuturesServiceStreamName, number: UInt64)?
 
@@ -30,13 +32,14 @@ final class PendingAnswer {
         let (name, now) = (plan.reading.name, mirror.now)
         var source: (content: FuturesServiceFeedContent, status: StreamStatus)?
         while true {
+            let instant = Moment.current.instant
             let found = find(plan, now, &source)
             switch plan.next(found, now: Moment.current.instant, venueNow: now, mayAsk: mirror.mayAsk) {
             case .renderAgain: continue
-            case .relay: return relay(plan.reading.instead)
+            case .relay: return relay(plan)
             case .respond(let body, let until):
-                guard let source else { return relay(plan.reading.instead) }
-                return respond(body, source.status, source.content, lifetime: until.map { .milliseconds($0 &- now) })
+                guard let source else { return relay(plan) }
+                return respond(body, source.status, source.content, asOf: instant, lifetime: until.map { .milliseconds($0 &- now) })
             case .wait(let event, let timeout): return wait(for: event, of: name, timeout, plan)
             case .fetchNewest(let newest):
                 guard beginToWait(.waited) else { return }
@@ -52,7 +55,8 @@ final class PendingAnswer {
     ) -> AnswerPlan.Found {
         let name = plan.reading.name
         guard hub.knows(name), !hub.isRetired(name) else { return .noStream }
-        guard let (content, status) = hub.content(of: name), isTrue(status) else {
+        let isJoined = !plan.isForSocket || hub.haveBooksBegun(of: name.symbol)
+        guard isJoined, let (content, status) = hub.content(of: name), isTrue(status), status.state == .live || !plan.isForSocket else {
             let status = hub.status(of: name)?.feed
             let isComing = status.map { $0.state == .connecting || ($0.state == .live && !$0.isWhole) } ?? true
             return .unverified(isComing: isComing, isUsed: status != nil)
@@ -75,7 +79,7 @@ final class PendingAnswer {
 
     private func wait(for event: AwaitedEvent, of name: FuturesServiceStreamName, _ timeout: Duration, _ plan: AnswerPlan) {
         guard beginToWait(.waited) else { return }
-        do throws(EventHub.Refusal) { try hub.checkRoom(for: [name], from: ask.caller.address) } catch { return relay(plan.reading.instead) }
+        do throws(EventHub.Refusal) { try hub.checkRoom(for: [name], from: ask.caller.address) } catch { return relay(plan) }
         let number = hub.wait(for: name, event, timeout: timeout, from: ask.caller.address) { [self] _ in
             awaited = nil
             read(plan)
@@ -90,7 +94,7 @@ final class PendingAnswer {
     }
 
     private func fetchBars(_ relays: [VenueRelay], _ plan: AnswerPlan) {
-        guard beginToWait(.fetched), spend(on: relays) else { return }
+        guard beginToWait(.fetched), spend(on: relays, maxAge: ask.maxAge) else { return }
         var left = relays.count
         for relay in relays {
             mirror.relays.ask(relay) { [self] _ in
@@ -100,14 +104,23 @@ final class PendingAnswer {
         }
     }
 
+    /// Answers with the venue's answer instead of the stream's content.
+    private func relay(_ plan: AnswerPlan) {
+        // A socket may be opened while an answer with a book is kept, and that book is then too old for it.
+        if plan.reading.name.channel == .depth { isPreparable = false }
+        relay(plan.reading.instead, maxAge: plan.isForSocket ? 0 : ask.maxAge)
+    }
+
     /// Answers with the venue's current or kept answer.
-    func relay(_ relay: VenueRelay) {
-        if let kept = mirror.relays.kept(relay, maxAge: ask.maxAge) {
+    func relay(_ relay: VenueRelay) { self.relay(relay, maxAge: ask.maxAge) }
+
+    private func relay(_ relay: VenueRelay, maxAge: Int64?) {
+        if let kept = mirror.relays.kept(relay, maxAge: maxAge) {
             outcome = outcome ?? .kept
             return respond(kept.answer, until: kept.until)
         }
-        guard beginToWait(.fetched), spend(on: [relay]) else { return }
-        mirror.relays.ask(relay, maxAge: ask.maxAge) { [self] result in
+        guard beginToWait(.fetched), spend(on: [relay], maxAge: maxAge) else { return }
+        mirror.relays.ask(relay, maxAge: maxAge) { [self] result in
             switch result {
             case .success(let answer): respond(answer)
             case .failure(let error):
@@ -117,9 +130,9 @@ final class PendingAnswer {
     }
 
     /// Charges the requests' weight; false if the caller has none left, and the request has been refused.
-    private func spend(on relays: [VenueRelay]) -> Bool {
+    private func spend(on relays: [VenueRelay], maxAge: Int64?) -> Bool {
         do throws(LimitReached) {
-            try mirror.spend(on: relays, for: ask)
+            try mirror.spend(on: relays, maxAge: maxAge, for: ask)
             return true
         } catch {
             refuse(VenueHandlers.refusal(error), retryAfter: error.retryAfter)
@@ -150,7 +163,9 @@ final class PendingAnswer {
     }
 
     func respond(_ body: [UInt8], _ headers: [HTTPHeader]) {
-        finish(HTTPResponse(status: 200, headers: headers + [weight], body: body))
+        // At the spot market's paths, unicorn-binance-local-depth-cache reads the field with its old name.
+        let spot = ask.path.hasPrefix("api/") ? [HTTPHeader("X-MBX-USED-WEIGHT", String(hub.feed.weight.used))] : []
+        finish(HTTPResponse(status: 200, headers: headers + [weight] + spot, body: body))
     }
 
     /// - Parameter until: How long the answer is kept; nil if it is new.
@@ -164,19 +179,19 @@ final class PendingAnswer {
             HTTPHeader("X-Feed-State", "live"), HTTPHeader("X-Feed-Source", "rest"), HTTPHeader("Vary", "Accept-Encoding"), weight,
         ]
         let contentHeaders = [HTTPHeader("Content-Type", "application/json")] + (isCompressed ? [HTTPHeader("Content-Encoding", "gzip")] : [])
-        if let key = ask.key, let until, answer.status == 200 {
+        if isPreparable, let key = ask.key, let until, answer.status == 200 {
             // The server's own threads send it, as often as it is requested.
             let prepared = PreparedAnswer(
                 content: content, entityTag: "\"\(answer.receivedAt.nanoseconds)\"", headers: headers, contentHeaders: contentHeaders,
-                countingHeaders: [("X-Feed-Age-Ms", age)], lifetime: min(.seconds(1), .nanoseconds(until.nanoseconds &- now.nanoseconds)),
-                route: VenueHandlers.route(of: ask.path))
+                countingHeaders: [("X-Feed-Age-Ms", age)], asOf: UInt64(clamping: now.nanoseconds),
+                lifetime: min(.seconds(1), .nanoseconds(until.nanoseconds &- now.nanoseconds)), route: VenueHandlers.route(of: ask.path))
             hub.preparedAnswers.put(prepared, for: key)
         }
         let fields = headers + contentHeaders + [HTTPHeader("X-Feed-Age-Ms", String(age))]
         finish(HTTPResponse(status: answer.status, headers: fields, content: content))
     }
 
-    private func respond(_ body: [UInt8], _ status: StreamStatus, _ content: FuturesServiceFeedContent, lifetime: Duration?) {
+    private func respond(_ body: [UInt8], _ status: StreamStatus, _ content: FuturesServiceFeedContent, asOf instant: Instant, lifetime: Duration?) {
         let shared = SharedBytes(body)
         let headers = [
             HTTPHeader("X-Feed-State", status.state.rawValue), HTTPHeader("X-Feed-Source", status.source.rawValue), weight,
@@ -186,7 +201,8 @@ final class PendingAnswer {
         if let key = ask.key, status.state == .live {
             let prepared = PreparedAnswer(
                 content: shared, entityTag: "\"\(content.id)\"", headers: headers, contentHeaders: contentHeaders, countingHeaders: freshness,
-                lifetime: min(.seconds(1), lifetime ?? .seconds(1)), route: VenueHandlers.route(of: ask.path))
+                asOf: UInt64(clamping: instant.nanoseconds), lifetime: min(.seconds(1), lifetime ?? .seconds(1)),
+                route: VenueHandlers.route(of: ask.path))
             hub.prepare(prepared, for: content.streamName, key)
         }
         finish(

@@ -90,6 +90,9 @@ final class VenueMirror: Sendable {
         case .refused(let refusal): pending.refuse(refusal)
         case .clock(let body): pending.respond(Array(body(now).utf8), [HTTPHeader("Content-Type", "application/json")])
         case .relay(let relay): pending.relay(relay)
+        case .stream(let reading) where reading.name.channel == .depth:
+            let book = hub.bookOfSockets(reading.name.symbol)
+            pending.read(AnswerPlan(book.map(reading.from) ?? reading, isForSocket: book != nil))
         case .stream(let reading): pending.read(AnswerPlan(reading))
         }
     }
@@ -100,8 +103,8 @@ final class VenueMirror: Sendable {
     func count(_ path: String, _ outcome: Outcome) { state.value.counts[path, default: [:]][outcome, default: 0] &+= 1 }
 
     /// Charges the weight of the requests to the venue that this request causes. Kept or already requested answers cost nothing.
-    func spend(on relays: [VenueRelay], for ask: Ask) throws(LimitReached) {
-        let new = relays.filter { !self.relays.isRunning($0, maxAge: ask.maxAge) && self.relays.kept($0, maxAge: ask.maxAge) == nil }
+    func spend(on relays: [VenueRelay], maxAge: Int64?, for ask: Ask) throws(LimitReached) {
+        let new = relays.filter { !self.relays.isRunning($0, maxAge: maxAge) && self.relays.kept($0, maxAge: maxAge) == nil }
         let cost = VenueCost(weight: new.reduce(0) { $0 + $1.weight }, of: hub.feed.weight.limit)
         try hub.gatekeeper.spend(cost, by: ask.caller.principal, from: ask.caller.address, at: Access.now)
     }

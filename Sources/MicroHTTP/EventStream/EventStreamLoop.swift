@@ -192,6 +192,8 @@ public final class EventStreamLoop: ThreadBody {
             if isGone { table.pointee.remove(Int32(stream.slot), entry, .orderly) } else { table.pointee.end(Int32(stream.slot), entry, .orderly) }
             return
         }
+        // The last bytes of a client that has left are read first: they may be its farewell.
+        if entry.pointee.isSocket, events & EPOLLIN.rawValue != 0, !receive(stream, writer) { return closeDoomed(writer) }
         let flushed = isGone ? nil : table.pointee.flush(entry)
         if flushed == nil {
             close(stream, .cut, writer)
@@ -202,10 +204,33 @@ public final class EventStreamLoop: ThreadBody {
         closeDoomed(writer)
     }
 
+    /// Reads bytes from the client. False if the stream has ended.
+    private func receive(_ stream: EventStream, _ writer: any EventStreamWriter) -> Bool {
+        withUnsafeTemporaryAllocation(byteCount: Self.mostReadAtOnce, alignment: 16) { buffer in
+            while let entry = stream.entry, !entry.pointee.isDoomed {
+                let count = recv(entry.pointee.descriptor, buffer.baseAddress, buffer.count, neverWaiting)
+                if count > 0 {
+                    let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+                    guard let opener = entry.pointee.opener?.takeUnretainedValue() else {
+                        writer.streamDidReceive(stream, bytes)
+                        continue
+                    }
+                    if !opener.open(bytes, { writer.streamDidReceive(stream, $0) }) { stream.fail() }
+                } else if count == 0 || errno != EINTR {
+                    return true
+                }
+            }
+            return false
+        }
+    }
+
+    private static let mostReadAtOnce = 16384
+
     private func open(_ stream: DetachedStream, _ writer: any EventStreamWriter) -> Bool {
         guard let (index, generation) = table.pointee.open(stream) else { return false }
         let handle = EventStream(table: table, index: index, generation: generation)
         writer.streamDidOpen(handle, context: stream.context)
+        if !stream.early.isEmpty { stream.early.withUnsafeBytes { writer.streamDidReceive(handle, $0) } }
         return true
     }
 

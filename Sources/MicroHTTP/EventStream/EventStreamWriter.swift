@@ -7,6 +7,8 @@ public protocol EventStreamWriter: AnyObject, Sendable {
     /// The stream of this context will never open: the client left before its head was sent, the request was HEAD, or the server is stopping. Each
     /// `openStream` results in either this or `streamDidOpen`, unless the loop has stopped. Does nothing unless implemented.
     func streamDidNotOpen(context: UInt64)
+    /// Bytes from the client of a WebSocket, valid during the call. Never called for the body of a response. Does nothing unless implemented.
+    func streamDidReceive(_ stream: EventStream, _ bytes: UnsafeRawBufferPointer)
     /// The stream has room again. Called once after a write that accepted less than was offered.
     func streamDidBecomeWritable(_ stream: EventStream)
     /// The client left, a write failed, or the server or the loop stopped. Called exactly once for each open stream that the writer did not end
@@ -26,6 +28,8 @@ public protocol EventStreamWriter: AnyObject, Sendable {
 extension EventStreamWriter {
     /// Does nothing.
     public func streamDidNotOpen(context: UInt64) {}
+    /// Does nothing.
+    public func streamDidReceive(_ stream: EventStream, _ bytes: UnsafeRawBufferPointer) {}
     /// Nil.
     public var patience: Duration? { nil }
     /// False.

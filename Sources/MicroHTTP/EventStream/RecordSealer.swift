@@ -25,7 +25,7 @@ final class RecordSealer: @unchecked Sendable {
 
     fileprivate static let longestRecord = Int(cmhd_longest_record)
 
-    private var half = cmhd_sending_half()
+    private var half = cmhd_half()
     /// The rest of a record of which the kernel has accepted a part.
     private var rest: [UInt8] = []
     private var restSent = 0

@@ -7,6 +7,8 @@ struct StreamTable {
         var descriptor: Int32 = -1
         var generation: UInt32 = 0
         var isOpen = false
+        /// Whether the client sends data.
+        var isSocket = false
         /// Whether a write accepted less than was offered since the last `streamDidBecomeWritable`.
         var awaitsWritable = false
         /// Whether the stream is closed after the writer has returned, because a write failed.
@@ -18,6 +20,7 @@ struct StreamTable {
         var owner: Unmanaged<HTTPServer>?
         /// Encrypts the bytes; nil without TLS.
         var sealer: Unmanaged<RecordSealer>?
+        var opener: Unmanaged<RecordOpener>?
     }
 
     let epoll: Int32
@@ -57,7 +60,7 @@ struct StreamTable {
         assert(!entry.pointee.isOpen, "Slot \(index) is vacant and open.")
         // Edge-triggered: writability is reported once after a full socket has drained, without a further system call.
         var event = epoll_event()
-        event.events = EPOLLRDHUP.rawValue | EPOLLET.rawValue | EPOLLOUT.rawValue
+        event.events = EPOLLRDHUP.rawValue | EPOLLET.rawValue | EPOLLOUT.rawValue | (stream.isSocket ? EPOLLIN.rawValue : 0)
         event.data.u64 = UInt64(entry.pointee.generation) << 32 | UInt64(UInt32(bitPattern: index))
         guard epoll_ctl(epoll, EPOLL_CTL_ADD, stream.channel.descriptor, &event) == 0 else {
             vacant.append(index)
@@ -65,7 +68,9 @@ struct StreamTable {
         }
         entry.pointee.descriptor = stream.channel.descriptor
         entry.pointee.sealer = stream.channel.sealer.map { .passRetained($0) }
+        entry.pointee.opener = stream.channel.opener.map { .passRetained($0) }
         entry.pointee.isOpen = true
+        entry.pointee.isSocket = stream.isSocket
         entry.pointee.owner = Unmanaged.passRetained(stream.owner)
         openCount += 1
         return (index, entry.pointee.generation)
@@ -116,6 +121,7 @@ struct StreamTable {
         if ended.isOpen { openCount -= 1 } else { leavingCount -= 1 }
         epoll_ctl(epoll, EPOLL_CTL_DEL, ended.descriptor, nil)
         ended.sealer?.release()
+        ended.opener?.release()
         endSocket(ended.descriptor, ending)
         ended.owner?.takeRetainedValue().streamEnded()
     }

@@ -66,6 +66,11 @@ public struct HTTPProblem: Error, Sendable {
 
 extension HTTPProblem {
     static func badRequest(_ detail: String) -> HTTPProblem { HTTPProblem(status: 400, title: "Bad Request", detail: detail) }
+    static func upgradeRequired(_ detail: String) -> HTTPProblem {
+        HTTPProblem(
+            status: 426, title: "Upgrade Required", detail: detail,
+            headers: [HTTPHeader("Upgrade", "websocket"), HTTPHeader("Sec-WebSocket-Version", "13")])
+    }
     static let notFound = HTTPProblem(status: 404, title: "Not Found", detail: "No resource has this path.")
     static let requestTimeout = HTTPProblem(status: 408, title: "Request Timeout", detail: "The request did not arrive in time.")
     static let abandoned = HTTPProblem(status: 408, title: "Request Timeout", detail: "The client disconnected before the response.")

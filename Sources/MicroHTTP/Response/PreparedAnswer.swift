@@ -25,7 +25,7 @@ public final class PreparedAnswer: Sendable {
     private let headers: [HTTPHeader]
     private let contentHeaders: [HTTPHeader]
     private let countingHeaders: [(name: String, milliseconds: Int64)]
-    private let madeAt: UInt64
+    private let readAt: UInt64
     private let until: UInt64
     private let current = Mutex(Current())
 
@@ -34,12 +34,13 @@ public final class PreparedAnswer: Sendable {
     ///   - entityTag: The value of `ETag`, quotes included, for comparison with `If-None-Match` (RFC 9110 §13.1.2).
     ///   - headers: The fields of the 200 and the 304, including `ETag`.
     ///   - contentHeaders: Fields of only the 200, such as `Content-Type`.
-    ///   - countingHeaders: Fields of both with a time in ms as decimal digits, which increases from its current value.
-    ///   - lifetime: The time until it expires.
+    ///   - countingHeaders: Fields of both with a time in ms as decimal digits, which increases from its value at `instant`.
+    ///   - instant: When these times were read, nanoseconds of the monotonic clock; nil for now.
+    ///   - lifetime: The time from `instant` until it expires.
     ///   - route: The pattern of the GET route under which its requests are counted.
     public init(
         content: SharedBytes, entityTag: String, headers: [HTTPHeader], contentHeaders: [HTTPHeader],
-        countingHeaders: [(name: String, milliseconds: Int64)], lifetime: Duration, route: String
+        countingHeaders: [(name: String, milliseconds: Int64)], asOf instant: UInt64? = nil, lifetime: Duration, route: String
     ) {
         self.route = route
         self.content = content
@@ -47,8 +48,8 @@ public final class PreparedAnswer: Sendable {
         self.headers = headers
         self.contentHeaders = contentHeaders
         self.countingHeaders = countingHeaders
-        madeAt = monotonicNanoseconds()
-        until = madeAt &+ lifetime.nanoseconds
+        readAt = instant ?? monotonicNanoseconds()
+        until = readAt &+ lifetime.nanoseconds
     }
 
     func isUsable(at now: UInt64) -> Bool { now < until }
@@ -62,8 +63,7 @@ public final class PreparedAnswer: Sendable {
     /// Passes the response to libmicrohttpd; nil if it could not be created.
     func queue(on connection: MHDConnection, noneMatch: String?, adding common: [HTTPHeader]) -> MHD_Result? {
         let isUnchanged = status(noneMatch) == 304
-        // Rounded up, so that a sent age is never below the true one.
-        let elapsed = Int64(clamping: (monotonicNanoseconds() &- madeAt &+ 999_999) / 1_000_000)
+        let elapsed = elapsed(at: monotonicNanoseconds())
         let made: MHDResponse? = current.withLock { current in
             if current.elapsed != elapsed { current = Current(elapsed: elapsed) }
             if isUnchanged {
@@ -75,6 +75,14 @@ public final class PreparedAnswer: Sendable {
         }
         // Another thread may release the response in the meantime.
         return made.map { made in withExtendedLifetime(made) { MHD_queue_response(connection.pointer, isUnchanged ? 304 : 200, made.response) } }
+    }
+
+    /// The time in ms that its ages have increased by. It is rounded up, so that a sent age is never below the true one.
+    ///
+    /// It ends with the lifetime, as the ages in the content do: a response that was found in time may be sent a moment later.
+    func elapsed(at now: UInt64) -> Int64 {
+        let (time, isEarlier) = min(now, until).subtractingReportingOverflow(readAt)
+        return isEarlier ? 0 : Int64(clamping: (time &+ 999_999) / 1_000_000)
     }
 
     private func make(_ elapsed: Int64, _ headers: [HTTPHeader], _ common: [HTTPHeader], isSentOften: Bool) -> MHDResponse? {

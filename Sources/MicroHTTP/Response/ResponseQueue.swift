@@ -67,6 +67,18 @@ extension StreamHandover {
     }
 }
 
+extension StreamHandover {
+    /// Passes the change of protocol to libmicrohttpd, which hands the connection over when the kernel has accepted the head.
+    func queue(on connection: MHDConnection, accepting key: String) -> MHD_Result {
+        guard let response = MHD_create_response_for_upgrade(takeSocket, Unmanaged.passUnretained(self).toOpaque()) else { return .NO }
+        defer { MHD_destroy_response(response) }
+        guard MHD_add_response_header(response, "Upgrade", "websocket") == .YES,
+            MHD_add_response_header(response, "Sec-WebSocket-Accept", key) == .YES
+        else { return .NO }
+        return MHD_queue_response(connection.pointer, 101, response)
+    }
+}
+
 extension [HTTPHeader] {
     /// The common fields that `own` does not override; `Vary` is combined.
     fileprivate func missing(in own: [HTTPHeader]) -> [HTTPHeader] {
@@ -100,6 +112,16 @@ private func releaseContent(_ context: UnsafeMutableRawPointer?) {
 
 private func readStream(_ context: UnsafeMutableRawPointer?, _: UInt64, _: UnsafeMutablePointer<CChar>?, _: Int) -> Int {
     context.map { Unmanaged<StreamHandover>.fromOpaque($0).takeUnretainedValue().headIsSent() } ?? cmhd_end_with_error
+}
+
+private func takeSocket(
+    _ context: UnsafeMutableRawPointer?, _: OpaquePointer?, _: UnsafeMutableRawPointer?, _ early: UnsafePointer<CChar>?, _ count: Int, _: Int32,
+    _ handle: OpaquePointer?
+) {
+    guard let context, let handle else { return }
+    let bytes = Array(UnsafeRawBufferPointer(start: early, count: early == nil ? 0 : count))
+    _ = Unmanaged<StreamHandover>.fromOpaque(context).takeUnretainedValue().headIsSent(early: bytes)
+    cmhd_leave(handle)
 }
 
 private func releaseStream(_ context: UnsafeMutableRawPointer?) {

@@ -87,7 +87,7 @@ private func handleAccess(
     case .body:
         return server.requestArrived(exchange, connection)
     case .answer(let answer):
-        return server.queue(answer, on: connection)
+        return server.queue(answer, of: exchange, on: connection)
     case .none:
         return .NO
     }
@@ -100,6 +100,7 @@ private func requestCompleted(
     guard let server = server(context), let pointer, let known = request?.pointee else { return }
     request?.pointee = nil
     let exchange = Unmanaged<Exchange>.fromOpaque(known).takeRetainedValue()
+    exchange.completed()
     if exchange.wasAdmitted { server.inFlight.ended() }
     if code == .REQUEST_TERMINATED_COMPLETED_OK, let slot = MHDConnection(pointer: pointer).slot { server.connections.answered(slot) }
 }

@@ -6,7 +6,8 @@ enum Answer: Sendable {
     case prepared(PreparedAnswer, noneMatch: String?)
     /// A response created on the thread that sends it.
     case made(status: Int, @Sendable () -> HTTPResponse)
-    case stream(headers: [HTTPHeader], loop: EventStreamLoop, context: UInt64)
+    /// - Parameter socket: The server's answer to the client's key; nil if the stream is the body of a response.
+    case stream(headers: [HTTPHeader], loop: EventStreamLoop, context: UInt64, socket: String? = nil)
 }
 
 extension Answer {
@@ -14,6 +15,7 @@ extension Answer {
         switch self {
         case .response(let response): response.status
         case .made(let status, _): status
+        case .stream(_, _, _, .some): 101
         case .prepared, .stream: 200
         }
     }
@@ -36,6 +38,8 @@ final class Exchange: Sendable {
         var answer: Answer?
         var isAnswered = false
         var counter: RequestCounter?
+        /// Takes the connection over after a change of protocol.
+        var handover: StreamHandover?
         /// Called if the client disconnects before the response.
         var leave: (@Sendable () -> Void)?
     }
@@ -116,6 +120,12 @@ final class Exchange: Sendable {
     func routed(_ counter: RequestCounter) {
         state.withLock { $0.counter = counter }
     }
+
+    /// Retains the handover until the request is completed.
+    func hold(_ handover: StreamHandover) { state.withLock { $0.handover = handover } }
+
+    /// The request is completed, or its client has left.
+    func completed() { state.withLock { $0.handover.take() }?.released() }
 
     /// Called after the handler has returned: the response, or `nil` after the connection was suspended until there is one.
     func answerOrSuspend(_ connection: MHDConnection) -> Answer? {

@@ -57,4 +57,13 @@ public final class HTTPResponder: Sendable {
     public func openStream(headers: [HTTPHeader], loop: EventStreamLoop, context: UInt64) {
         exchange.answer(.stream(headers: headers + self.headers, loop: loop, context: context))
     }
+
+    /// Changes the protocol to WebSocket (RFC 6455 §4.2.2). `loop`'s writer then reads and writes the connection. Later calls are ignored.
+    /// - Parameters:
+    ///   - handshake: The client's request for it.
+    ///   - loop: The loop whose writer gets `streamDidOpen` when the kernel has accepted the response.
+    ///   - context: Passed to `streamDidOpen`. If the client leaves before, or the loop has stopped, that call never occurs.
+    public func openSocket(_ handshake: WebSocketHandshake, loop: EventStreamLoop, context: UInt64) {
+        exchange.answer(.stream(headers: [], loop: loop, context: context, socket: handshake.accept))
+    }
 }

@@ -227,17 +227,17 @@ public final class HTTPServer: Sendable {
         switch router.route(request, preflightHeaders: configuration.preflightHeaders) {
         case .answer(let response):
             router.unmatched.count(response.status)
-            return queue(.response(response), on: connection)
+            return queue(.response(response), of: exchange, on: connection)
         case .handler(let handler, let parameters, let counter):
             request.parameters = parameters
             exchange.routed(counter)
             handler(request, HTTPResponder(exchange))
             guard let answer = exchange.answerOrSuspend(connection) else { return .YES }
-            return queue(answer, on: connection)
+            return queue(answer, of: exchange, on: connection)
         }
     }
 
-    func queue(_ answer: Answer, on connection: MHDConnection) -> MHD_Result {
+    func queue(_ answer: Answer, of exchange: Exchange, on connection: MHDConnection) -> MHD_Result {
         switch answer {
         case .response(let response):
             return response.queue(on: connection, adding: common(to: connection), closing: inFlight.isDraining)
@@ -245,15 +245,12 @@ public final class HTTPServer: Sendable {
             return make().queue(on: connection, adding: common(to: connection), closing: inFlight.isDraining)
         case .prepared(let answer, let noneMatch):
             return answer.queue(on: connection, noneMatch: noneMatch, adding: configuration.commonHeaders) ?? .NO
-        case .stream(let headers, let loop, let context):
-            return queue(headers, connection, loop, context)
+        case .stream(let headers, let loop, let context, let socket):
+            let handover = StreamHandover(connection: connection, loop: loop, context: context, server: self, isSocket: socket != nil)
+            guard let socket else { return handover.queue(on: connection, headers: headers, adding: common(to: connection)) }
+            exchange.hold(handover)
+            return handover.queue(on: connection, accepting: socket)
         }
-    }
-
-    private func queue(_ headers: [HTTPHeader], _ connection: MHDConnection, _ loop: EventStreamLoop, _ context: UInt64) -> MHD_Result {
-        let common = common(to: connection)
-        let handover = StreamHandover(connection: connection, loop: loop, context: context, server: self)
-        return handover.queue(on: connection, headers: headers, adding: common)
     }
 
     /// The common fields of every response to this request.

@@ -6,6 +6,7 @@ public struct Router: Sendable {
     fileprivate enum Segment: Sendable, Equatable {
         case literal(String)
         case parameter(String)
+        case rest(String)
     }
 
     fileprivate struct Route: Sendable {
@@ -26,14 +27,16 @@ public struct Router: Sendable {
     public init() {}
 
     /// Adds a route. `pattern` is a path such as `/streams/{name}/refetch`; `{name}` matches any one segment, which is decoded in
-    /// ``HTTPRequest/parameters``. The matching route with the most literal segments handles the request, with every method. A GET route also handles
-    /// HEAD; the server handles OPTIONS.
+    /// ``HTTPRequest/parameters``; `{name...}` at the end matches one or more. The matching route with the most literal segments handles the request,
+    /// with every method. A GET route also handles HEAD; the server handles OPTIONS.
     ///
     /// - Parameter body: The maximum size of a request's body in bytes; by default ``HTTPServerConfiguration/maximumBodyBytes``. A larger one results
     ///   in 413.
     public mutating func on(_ method: String, _ pattern: String, body: Int? = nil, _ handler: @escaping Handler) {
         let segments = pattern.split(separator: "/").map { part in
-            part.hasPrefix("{") && part.hasSuffix("}") ? Segment.parameter(String(part.dropFirst().dropLast())) : .literal(String(part))
+            guard part.hasPrefix("{"), part.hasSuffix("}") else { return Segment.literal(String(part)) }
+            let name = part.dropFirst().dropLast()
+            return name.hasSuffix("...") ? .rest(String(name.dropLast(3))) : .parameter(String(name))
         }
         if let known = routes.firstIndex(where: { $0.pattern == segments }) {
             routes[known].handlers[method] = (handler, RequestCounter(), body)
@@ -79,8 +82,13 @@ public struct Router: Sendable {
 extension Router.Route {
     var text: String {
         "/"
-            + pattern.map { if case .parameter(let name) = $0 { "{\(name)}" } else if case .literal(let text) = $0 { text } else { "" } }
-            .joined(separator: "/")
+            + pattern.map { segment in
+                switch segment {
+                case .literal(let text): text
+                case .parameter(let name): "{\(name)}"
+                case .rest(let name): "{\(name)...}"
+                }
+            }.joined(separator: "/")
     }
 
     var literalCount: Int {
@@ -88,7 +96,8 @@ extension Router.Route {
     }
 
     func matches(_ segments: [String]) -> Bool {
-        pattern.count == segments.count
+        let takesRest = if case .rest? = pattern.last { true } else { false }
+        return (takesRest ? segments.count >= pattern.count : pattern.count == segments.count)
             && zip(pattern, segments).allSatisfy { expected, actual in
                 if case .literal(let text) = expected { text == actual } else { !actual.isEmpty }
             }

@@ -8,6 +8,16 @@ package enum EventFormat: Int, CaseIterable, Sendable {
     case byStream
     /// One JSON object per line; its `event` gives the kind.
     case lines
+    /// WebSocket messages with the venue's own data.
+    case frames
+    /// The same, each in an envelope with the name of its stream.
+    case combinedFrames
+
+    /// The formats in which the events of a stream are encoded.
+    package static let ofEvents: [EventFormat] = [.events, .byStream, .lines]
+
+    /// Whether the ring has the venue's own messages, which have no id.
+    package var isOfVenue: Bool { self == .frames || self == .combinedFrames }
 
     /// An event up to the place of its id, and the part of its end that is the same for all its readers.
     package func parts(_ words: EventWords, of stream: String) -> (body: ArraySlice<UInt8>, idStart: ArraySlice<UInt8>) {
@@ -42,6 +52,7 @@ package enum EventFormat: Int, CaseIterable, Sendable {
             bytes.append(naming: event, members)
             bytes.removeLast()
             return bytes
+        case .frames, .combinedFrames: return []
         }
         bytes.append("\ndata: ")
         if self == .events { bytes.append(contentsOf: members) } else { bytes.append(naming: event, members) }
@@ -54,6 +65,7 @@ package enum EventFormat: Int, CaseIterable, Sendable {
 
     /// The end of an event, with the point to resume from if it has one.
     package func end(_ point: ResumePoint?) -> [UInt8] {
+        guard !isOfVenue else { return [] }
         guard let point else { return Array((self == .lines ? "}\n" : "\n").utf8) }
         return idStart(point.id) + idEnd(of: point.streams)
     }
@@ -77,11 +89,12 @@ package enum EventFormat: Int, CaseIterable, Sendable {
 
     /// The rest of the end, for readers of these streams.
     package func idEnd(of streams: StreamSet) -> [UInt8] {
-        Array((self == .lines ? "\(streams)\"}\n" : "\(streams)\n\n").utf8)
+        isOfVenue ? [] : Array((self == .lines ? "\(streams)\"}\n" : "\(streams)\n\n").utf8)
     }
 
     /// Writes the result of `idEnd(of:)`, at most `idEndRoom` bytes, and returns its length.
     func writeIDEnd(of streams: StreamSet, to start: UnsafeMutablePointer<UInt8>) -> Int {
+        guard !isOfVenue else { return 0 }
         let digits = streams.write(to: start)
         let rest: StaticString = self == .lines ? "\"}\n" : "\n\n"
         (start + digits).update(from: rest.utf8Start, count: rest.utf8CodeUnitCount)

@@ -27,7 +27,7 @@ package final class BackgroundThread: Sendable {
         if let period { _ = work.wait(timeout: .now() + period) } else { work.wait() }
     }
 
-    /// Waits until the thread has ended, at most `patience`. Call it once, when the body is ending.
+    /// Waits until `body` has returned, at most `patience`. Call it once.
     ///
     /// - Returns: Whether it has ended.
     package func end(within patience: Duration) async -> Bool {

@@ -1,4 +1,6 @@
+import FuturesGateway
 import Logging
+import MicroHTTP
 import ServiceLifecycle
 import UnixSignals
 
@@ -8,6 +10,18 @@ struct Reloadable: Sendable {
     let settings: [String]
     /// Applies the settings. Called at every reload, because a file may have changed under the same path, but only with a valid configuration.
     let apply: @Sendable (ServeConfiguration) throws -> Void
+}
+
+extension Reloadable {
+    /// The settings that SIGHUP reloads. All others need a restart.
+    static func all(_ list: ServeSettings, _ threshold: LogThreshold, _ gateway: GatewayService) -> [Reloadable] {
+        [
+            Reloadable(settings: [list.logLevel.name]) { threshold.level = $0.settings.logLevel },
+            Reloadable(settings: [list.pinned.name]) { gateway.pin($0.gateway.pinned) },
+            Reloadable(settings: list.access) { gateway.replace($0.gateway.access) },
+            Reloadable(settings: [list.tlsCertificate.name, list.tlsKey.name]) { try gateway.show($0.gateway.http.identity) },
+        ]
+    }
 }
 
 /// Reads the configuration again at every SIGHUP. An invalid configuration changes nothing.

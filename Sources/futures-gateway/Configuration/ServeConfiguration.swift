@@ -86,6 +86,7 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
         gateway.events.ringBytes = settings.replayBytes
         gateway.events.ringEvents = settings.replayEvents
         gateway.events.ringAge = .seconds(settings.replaySeconds)
+        gateway.events.sockets.patience = .seconds(settings.socketPatience)
         gateway.events.maximumReaders = settings.maxReaders
         gateway.events.maximumStreams = settings.maxStreams
         if let threads = settings.fanOutThreads { gateway.events.fanOutThreads = threads }

@@ -84,6 +84,8 @@ struct ServeSettings: SettingList {
     let drainDelay = Setting.number(
         "drain-delay", 0...300, default: 0,
         "Seconds that a stopping gateway continues to serve while its probes report it, so that load balancers notice")
+    let socketPatience = Setting.number(
+        "socket-patience", 1...3600, default: 10, "Seconds without current data after which the sockets of a stream (/ws, /stream) are closed")
     let linger = Setting.number("linger", 0...86_400, default: 60, "Seconds that a subscription at the venue is kept after its last reader has left")
     let rotateAfter = Setting.number(
         "rotate-after", 30...86_400, default: 82_800, "Seconds after which a venue connection is replaced by a new one")

@@ -23,6 +23,22 @@ struct Setting<Value: Sendable>: SettingDeclaration {
     }
 }
 
+/// A command's settings, each a stored property. Code that needs all settings iterates over the properties.
+protocol SettingList: Sendable {
+    /// The prefix of the names in the environment.
+    static var prefix: [String] { get }
+    init()
+}
+
+extension SettingList {
+    static var prefix: [String] { ["futures-gateway"] }
+
+    static var all: [any SettingDeclaration] { Mirror(reflecting: Self()).children.compactMap { $0.value as? any SettingDeclaration } }
+
+    /// The settings' names in the environment, such as `FUTURES_GATEWAY_REST_URL`.
+    static var variables: [String] { all.map { (prefix + [$0.name]).joined(separator: "_").uppercased().replacing("-", with: "_") } }
+}
+
 /// A setting of any type.
 protocol SettingDeclaration: Sendable {
     /// The name, such as `rest-url`: `--rest-url`, `FUTURES_GATEWAY_REST_URL` and `rest-url:` in the file.

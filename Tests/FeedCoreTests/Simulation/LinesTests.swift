@@ -224,7 +224,7 @@ import Testing
                 channels: [.aggregateTrade, .kline], duration: .seconds(120), pause: .ms(20)...Nanoseconds.ms(200), lines: 2,
                 acts: [(.seconds(30), lag)]))
         #expect(alarms(simulation) == [])
-        #expect(simulation.core.pool.lastConnectionID >= 3, "it is replaced")
+        #expect(simulation.core.feed.pool.lastConnectionID >= 3, "it is replaced")
         #expect(simulation.venue.wires.allSatisfy { $0.fault == nil }, "and left")
     }
 }

@@ -115,11 +115,13 @@ private struct QuietWorld {
 
     mutating func run(_ duration: Nanoseconds) {
         let end = now + duration
+        var spins = SpinWatch()
         while true {
             let next = arrivals.first?.at ?? .max
             let deadline = core.nextDeadline?.nanoseconds ?? .max
             guard min(next, deadline) <= end else { break }
             if deadline <= next {
+                guard !spins.isSpinning(Instant(nanoseconds: deadline), Instant(nanoseconds: now)) else { break }
                 now = max(now, deadline)
                 step(.deadline)
             } else {
@@ -224,7 +226,7 @@ private struct QuietWorld {
                 guard let place = places[name] else { continue }
                 plan(place, .answer(request), in: dice.between(.ms(30), .ms(400)))
             case .publish(let event): judge(event)
-            case .tell, .relay, .refuseRelay: break
+            case .tell, .passOn, .relay, .refuseRelay: break
             }
         }
     }

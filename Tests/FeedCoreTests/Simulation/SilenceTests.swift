@@ -60,21 +60,21 @@ import Testing
     @Test func aDayInWhichNearlyNothingHappensRaisesNoAlarmNotEvenWhereConnectionsAreReplaced() {
         let simulation = run(Script(channels: Self.events, duration: .seconds(24 * 3600), pause: .seconds(200)...Nanoseconds.seconds(2000)))
         #expect(alarms(simulation) == [])
-        #expect(simulation.core.pool.lastConnectionID >= 4, "two connections, each replaced for its age at least")
+        #expect(simulation.core.feed.pool.lastConnectionID >= 4, "two connections, each replaced for its age at least")
     }
 
     @Test func sixtyRotationsOfBusyConnectionsCannotBeSeen() {
         let all = Self.events.union([.markPrice, .partialDepth])
         let simulation = run(Script(channels: all, duration: .seconds(4100), pause: Script.busy, rotateAfter: .seconds(60)))
         #expect(alarms(simulation) == [])
-        #expect(simulation.core.pool.lastConnectionID >= 120)
+        #expect(simulation.core.feed.pool.lastConnectionID >= 120)
     }
 
     @Test func rotationsInTheMidstOfAStormCannotBeSeen() {
         let storm = Nanoseconds.ms(3)...Nanoseconds.ms(30)
         let simulation = run(Script(channels: [.depth, .aggregateTrade], duration: .seconds(300), pause: storm, rotateAfter: .seconds(5)))
         #expect(alarms(simulation) == [])
-        #expect(simulation.core.pool.lastConnectionID >= 60)
+        #expect(simulation.core.feed.pool.lastConnectionID >= 60)
     }
 
     @Test func aSubscriptionThatIsAcknowledgedAndGivesNothingIsToldWithinItsPatience() {
@@ -105,7 +105,7 @@ import Testing
         let simulation = run(Script(channels: [.markPrice], duration: .seconds(300), pause: Script.busy, acts: [(stalled, Self.stall)]))
         let told = alarmed(simulation, after: stalled)
         #expect(told[.markPrice, default: .max] <= stalled + .seconds(1) + simulation.staleAfter.nanoseconds + .seconds(3))
-        #expect(simulation.core.pool.lastConnectionID > 1, "and it is moved to a socket that lives")
+        #expect(simulation.core.feed.pool.lastConnectionID > 1, "and it is moved to a socket that lives")
     }
 
     @Test func aVenueThatRepeatsItselfIsToldAsASilentOne() {

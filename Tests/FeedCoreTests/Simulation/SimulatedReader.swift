@@ -89,7 +89,7 @@ extension Simulation {
     }
 
     func deliver(_ event: FeedEvent, to id: ObserverID) {
-        guard core.markDelivered(event, to: id), core.indices[event.stream] != nil else { return }
+        guard core.markDelivered(event, to: id), core.streams.index(of: event.stream) != nil else { return }
         guard let place = readers.firstIndex(where: { $0.id == id }), let stream = index(event.stream) else {
             return verdict.expect(false, .onlyReadersAreTold, "nobody is \(id.value)")
         }

@@ -124,7 +124,7 @@ extension Simulation {
         }
     }
 
-    /// What was asked for before the subscription was rejected, or before messages were lost, may lack data: a later request may take its place.
+    /// Answers to requests from before a rejection or a loss of messages may lack data, so a later request may replace each of these requests.
     private func followNothing(_ stream: Int) {
         for place in watches[stream].attempts.indices { watches[stream].attempts[place].followsSubscription = false }
     }

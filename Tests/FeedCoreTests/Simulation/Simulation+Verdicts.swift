@@ -20,7 +20,7 @@ extension Simulation {
             verdict.expect(successors <= 1, .fewSockets, "\(successors) connections are being replaced at once")
         }
         verdict.expect(core.connections.count <= 3 * venue.streams.count, .memory, "\(core.connections.count) connections")
-        verdict.expect(core.streams.count <= venue.streams.count, .memory, "\(core.streams.count) places for streams")
+        verdict.expect(core.streams.indices.count <= venue.streams.count, .memory, "\(core.streams.indices.count) places for streams")
         for connection in core.connections {
             verdict.expect(connection.toSubscribe.count <= venue.streams.count, .memory, "\(connection.toSubscribe.count) to subscribe")
             verdict.expect(connection.requests.count <= 500, .memory, "\(connection.requests.count) requests without an answer")
@@ -29,7 +29,7 @@ extension Simulation {
 
     /// Looks into everything the core keeps of a stream: nothing may grow without bound.
     func checkMemory() {
-        for case let state? in core.streams {
+        for case let state? in core.streams.indices.map({ core.streams[$0] }) {
             var path = ["\(state.name)"]
             checkMemory(of: state, at: &path, bound: 150)
         }
@@ -169,12 +169,14 @@ extension Simulation {
 
     /// Everybody left long ago.
     func checkEmpty() {
-        verdict.expect(core.indices.isEmpty && core.streams.allSatisfy { $0 == nil }, .memory, "streams are left: \(core.streamNames)")
+        let isEmpty = core.streams.isEmpty && core.streams.indices.allSatisfy { core.streams[$0] == nil }
+        verdict.expect(isEmpty, .memory, "streams are left: \(core.streamNames)")
         verdict.expect(core.streamsOfObserver.isEmpty, .memory, "\(core.streamsOfObserver.count) observers are left")
         verdict.expect(core.connections.allSatisfy { $0.phase == .idle && $0.streams.isEmpty }, .memory, "connections are left")
         verdict.expect(core.connections.allSatisfy { $0.requests.isEmpty && !$0.hasControlToSend }, .memory, "requests are left")
         verdict.expect(core.connections.allSatisfy { $0.predecessor == nil && $0.successor == nil }, .memory, "a rotation is left")
-        verdict.expect(core.freeIndices.count == core.streams.count, .memory, "\(core.freeIndices.count) of \(core.streams.count) places are free")
+        let (free, all) = (core.streams.freeCount, core.streams.indices.count)
+        verdict.expect(free == all, .memory, "\(free) of \(all) places are free")
         verdict.expect(relayWatch?.isEmpty ?? true, .memory, "requests of bots are left")
         verdict.expect(venue.wires.isEmpty, .memory, "\(venue.wires.count) sockets are open")
         // A wake-up for something that is gone by now may be left; it finds nothing to do.

@@ -107,7 +107,7 @@ extension Simulation {
         case .fetch(let name, let request):
             if let stream = index(name) { queue.plan(.request(stream: stream, request), in: .ms(dice.spread(1, 80))) }
         case .relay(let id, let host): venue.relay(id, host: host)
-        case .refuseRelay: break
+        case .refuseRelay, .passOn: break
         }
     }
 
@@ -209,7 +209,7 @@ extension Simulation {
     }
 
     /// What the core holds of a stream.
-    func state(of stream: Int) -> StreamState? { core.indices[venue.streams[stream].name].flatMap { core.streams[$0] } }
+    func state(of stream: Int) -> StreamMachine? { core.streams[venue.streams[stream].name] }
 
     func connection(of stream: Int) -> ConnectionID? { state(of: stream).map { core.connections[$0.connection].id } }
 }

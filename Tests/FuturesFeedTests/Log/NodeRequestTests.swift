@@ -9,6 +9,7 @@ import Testing
 
     @Test(arguments: [
         NodeRequest.demand(node: "0a1b2c3d", [.assetIndex, .markPrice(symbol: "BTCUSDT")]), .demand(node: "0a1b2c3d", []),
+        .demand(node: "0a1b2c3d", [.assetIndex, .markPrice(symbol: "BTCUSDT")], messages: [.markPrice(symbol: "BTCUSDT")]),
         .refetch(node: "0a1b2c3d", .assetIndex), .relay(relay, newestOf: nil, maxAge: nil),
         .relay(relay, newestOf: .kline(symbol: "BTCUSDT", interval: .minute1), maxAge: 500), .rest(token: "x1", part: 3), .question([1, 10, 0, 255]),
         .question([]),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FuturesGateway
 
-/// Who reads a stream, and who started it.
+/// The readers of a stream, and the address that started it.
 @Suite struct HubStreamsTests {
     private let btc = FuturesServiceStreamName.bookTicker(symbol: "BTCUSDT")
     private let eth = FuturesServiceStreamName.bookTicker(symbol: "ETHUSDT")
@@ -25,7 +25,7 @@ import Testing
         var table = HubStreams()
         table.begin([btc], from: first)
         table.begin([btc, eth], from: second)
-        #expect([first, second].map(table.countBegun) == [1, 1], "the first one started it")
+        #expect([first, second].map(table.countBegun) == [1, 1], "the first address started it")
         #expect(table.countMissing([btc, eth]) == 0)
         _ = table.remove(btc)
         #expect([first, second].map(table.countBegun) == [0, 1])

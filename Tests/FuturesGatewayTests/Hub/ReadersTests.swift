@@ -5,7 +5,7 @@ import Testing
 
 @testable import FuturesGateway
 
-/// Who may control which connection.
+/// The permission to control a connection, and its limits.
 @Suite struct ReadersTests {
     private let streams = [FuturesServiceStreamName.bookTicker(symbol: "BTCUSDT"), .bookTicker(symbol: "ETHUSDT")]
     private let options = ConnectionOptions(

@@ -1,23 +1,37 @@
 import FeedCore
 import FuturesFeed
-import MicroHTTP
 import Rings
 import Testing
 
 @testable import FuturesGateway
+@testable import MicroHTTP
 
-/// How long the bytes of a snapshot are sent, and what ends them.
+/// The lifetime of a snapshot's bytes.
 @Suite struct SnapshotCacheTests {
     private func text(_ body: SnapshotCache.Body) -> String { String(decoding: body.bytes.bytes, as: UTF8.self) }
 
     @Test func theBytesAreSharedForATenthOfASecondAndTellTheAgesAtItsEnd() throws {
         var (cache, content) = (SnapshotCache(), try HubParts.content(1))
         let first = cache.body(of: content, HubParts.status(ageMs: 7), depth: nil, now: HubParts.at(0), gzip: nil)
-        #expect(text(first).contains("\"unverifiedMs\":107") && first.lifetime == .milliseconds(100))
+        #expect(text(first).contains("\"unverifiedMs\":108") && first.lifetime == .milliseconds(100))
         let second = cache.body(of: content, HubParts.status(ageMs: 50), depth: nil, now: HubParts.at(43), gzip: nil)
         #expect(text(second) == text(first) && second.lifetime == .milliseconds(57))
         let third = cache.body(of: content, HubParts.status(ageMs: 107), depth: nil, now: HubParts.at(100), gzip: nil)
-        #expect(text(third).contains("\"unverifiedMs\":207") && third.lifetime == .milliseconds(100))
+        #expect(text(third).contains("\"unverifiedMs\":208") && third.lifetime == .milliseconds(100))
+    }
+
+    /// An age is rounded down when it is read, and the header adds the time since, rounded up.
+    @Test func theAgesAreNeverBelowThoseOfTheHeaders() throws {
+        var (cache, content) = (SnapshotCache(), try HubParts.content(1))
+        let (made, read) = (Instant(nanoseconds: 1_000_900_000), Instant(nanoseconds: 1_001_000_000))
+        _ = cache.body(of: content, HubParts.status(ageMs: 0), depth: nil, now: made, gzip: nil)
+        // The value is 0.9 ms old when the body is made, and 1.0 ms when it is read again.
+        let body = cache.body(of: content, HubParts.status(ageMs: 1), depth: nil, now: read, gzip: nil)
+        let answer = PreparedAnswer(
+            content: body.bytes, entityTag: "", headers: [], contentHeaders: [], countingHeaders: [], asOf: 1_001_000_000, lifetime: body.lifetime,
+            route: "/")
+        let header = 1 + answer.elapsed(at: 1_001_000_000 + UInt64(body.lifetime.components.attoseconds / 1_000_000_000))
+        #expect(header == 101 && text(body).contains("\"unverifiedMs\":101"))
     }
 
     @Test func anotherContentOrStateEndsThem() throws {

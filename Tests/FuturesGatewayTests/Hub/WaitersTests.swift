@@ -5,7 +5,7 @@ import Testing
 
 @testable import FuturesGateway
 
-/// Which requests an event answers.
+/// The requests that an event answers.
 @Suite struct WaitersTests {
     /// One request of each kind, numbered 1 to 3, with its number as its timer.
     private func one(ofEach longer: @escaping () -> Duration? = { nil }) -> Waiters<Int> {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import FuturesGateway
 
-/// What is tried for a request of a venue's path, in which order, and when it ends.
+/// The steps for a request of a venue's path, their order, and their end.
 @Suite struct AnswerPlanTests {
     private static let bars = VenueRelay(target: "/fapi/v1/klines?endTime=1", weight: 1, keep: .milliseconds(1000))
 

@@ -41,7 +41,7 @@ enum EventTargets {
         }
         guard let words = EventEncoder.words(FeedEvent(stream: name, id: id, kind: kind)) else { return }
         promise(StrictJSON.depth(of: Array(words.data)) != nil, "data are no JSON")
-        for format in EventFormat.allCases {
+        for format in EventFormat.ofEvents {
             let point = words.id.map { ResumePoint($0, of: StreamSet(name)) }
             let bytes = format.parts(words, of: name.description).body + format.end(point)
             guard format != .lines else {

@@ -21,6 +21,7 @@ enum Fuzz {
         "mirror": { attempt(MirrorTarget.run, $0, $1) },
         "log": { attempt(LogTarget.run, $0, $1) },
         "nats": { attempt(NATSTarget.run, $0, $1) },
+        "sockets": { attempt(SocketsTarget.run, $0, $1) },
         "routes": { attempt(RoutesTarget.run, $0, $1) },
         "encoder": { attempt(EventTargets.encoder, $0, $1) },
     ]

@@ -40,6 +40,8 @@ struct EdgeBoard {
     struct Stream {
         var count: Int64?
         var isDown = false
+        /// The number of the last message for readers of the venue's sockets; nil if messages may be missing behind it.
+        var message: Int64?
         /// Whether the next value may be any, since readers were told so.
         var mayLeap = true
         /// Whether readers were told that it is back with another value, and no value came since.
@@ -82,6 +84,7 @@ struct EdgeBoard {
     /// The rings are emptied, and readers get the complete values.
     mutating func empty(_ mirror: inout FeedMirror) {
         told = []
+        loseMessages()
         lastData = nil
         floor = mirror.isFollowing ? mirror.epochs.head : nil
         for (place, name) in SimulatedVenue.names.enumerated() {
@@ -126,6 +129,21 @@ struct EdgeBoard {
             verdict.expect($0 || ($1 == .oneOutage && !isServing), $1, "\(event.stream) \(event.id): \($2)")
         }
     }
+
+    /// Readers of the venue's sockets are sent a message.
+    mutating func passOn(_ message: VenueMessage, _ verdict: inout Verdict) {
+        guard let stream = SimulatedVenue.names.firstIndex(of: message.stream) else { return }
+        let number = message.text.flatMap { Int64(String(decoding: $0, as: UTF8.self)) }
+        if let number {
+            let last = streams[stream].message
+            verdict.expect(last == nil || number == last.map { $0 + 1 }, .messages, "\(message.stream): \(number) follows \(last ?? 0)")
+            verdict.expect(streams[stream].count ?? .max >= number, .messages, "\(message.stream): \(number) comes before its content")
+        }
+        streams[stream].message = number
+    }
+
+    /// The sockets of all streams are closed.
+    mutating func loseMessages() { for stream in streams.indices { streams[stream].message = nil } }
 
     private static func withDuration(of event: EncodedEvent, _ body: [UInt8]) -> ArraySlice<UInt8> {
         MirroredWords.lengthened(body[...], downMs: MirroredWords.downMs(event.body) ?? 0)

@@ -152,6 +152,7 @@ struct SimulatedFeed {
                 for known in count + 1...venue.counts[stream] {
                     streams[stream].count = known
                     publish(stream, .updated(content(stream, SimulatedVenue.message(stream, known), isFull ? .full : .delta)))
+                    passOn(stream, String(known))
                 }
             }
         }
@@ -172,7 +173,15 @@ struct SimulatedFeed {
     }
 
     private mutating func publishFull(_ stream: Int) {
+        passOn(stream, nil)
         publish(stream, .fetched(content(stream, SimulatedVenue.content(stream, streams[stream].count ?? 0), .full)))
+    }
+
+    /// The venue's own message, of a stream in which each one counts.
+    private mutating func passOn(_ stream: Int, _ text: String?) {
+        let name = SimulatedVenue.names[stream]
+        guard name.needsEachMessage else { return }
+        records.append(FeedRecord(VenueMessage(stream: name, text: text.map { Array($0.utf8) })))
     }
 
     private func content(_ stream: Int, _ rows: FeedRows, _ kind: FuturesServiceFeedContent.Kind) -> FuturesServiceFeedContent {

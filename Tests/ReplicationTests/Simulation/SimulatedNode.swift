@@ -146,6 +146,8 @@ struct SimulatedNode {
             case .perform(let command): commands.append(command.of(run: run))
             case .tell(let event): if !isIngest { board.tell(event, world.register, &world.verdict) }
             case .emptyRings: if !isIngest { board.empty(&mirror) }
+            case .passOn(let message): if !isIngest { board.passOn(message, &world.verdict) }
+            case .messagesLost: if !isIngest { board.loseMessages() }
             case .restored(let name): if !isIngest { board.restore(name, &mirror) }
             case .serve: if !isIngest { board.serve(mirror) }
             }

@@ -3,6 +3,7 @@ enum Invariant: String {
     case idIsOneEvent = "an id is one event, the same bytes on every edge"
     case order = "events come in the order of their numbers"
     case nothingLost = "no event is lost in silence"
+    case messages = "no message of the venue is lost in silence, or comes before its content"
     case nothingTwice = "no event comes twice"
     case oneOutage = "an outage is one disconnect and one recover"
     case content = "a content is what the ingest had at its id"

@@ -109,12 +109,19 @@ package enum VenueKeep: Hashable, Sendable {
 
 /// A request that a stream's content answers.
 package struct VenueReading: Sendable {
-    package let name: FuturesServiceStreamName
+    package private(set) var name: FuturesServiceStreamName
     /// The request to send if the stream does not have the data, or is not reliable.
     package let instead: VenueRelay
     /// The request for the newest bars; nil if no bars are requested.
     package var newest: VenueRelay?
     let rows: VenueRows
+
+    /// The same from another stream with the same rows.
+    package func from(_ name: FuturesServiceStreamName) -> VenueReading {
+        var reading = self
+        reading.name = name
+        return reading
+    }
 }
 
 /// The requested part of a content.

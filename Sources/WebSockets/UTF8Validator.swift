@@ -1,5 +1,5 @@
 /// Checks whether bytes that arrive in pieces are UTF-8 (RFC 3629; Unicode table 3-7). It fails at the first invalid byte.
-struct UTF8Validator: Sendable {
+package struct UTF8Validator: Sendable {
     /// Continuation bytes that the current character still needs.
     private var missing = 0
     /// The range of the next continuation byte. It is narrower than 80…BF after E0, ED, F0 and F4, which excludes overlong forms, surrogates and
@@ -7,11 +7,13 @@ struct UTF8Validator: Sendable {
     private var lowest: UInt8 = 0x80
     private var highest: UInt8 = 0xBF
 
+    package init() {}
+
     /// Whether the bytes so far end with a complete character.
-    var isComplete: Bool { missing == 0 }
+    package var isComplete: Bool { missing == 0 }
 
     /// Whether the bytes so far can start a UTF-8 text. Do not use the validator after `false`.
-    mutating func accepts(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    package mutating func accepts(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var index = 0
         let count = bytes.count
         while index < count {

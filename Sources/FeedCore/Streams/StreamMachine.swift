@@ -1,8 +1,7 @@
-/// The state of one stream that has observers or lingers.
+/// The life of one stream that has observers or lingers: its audience, subscription, content, requests and freshness.
 ///
-/// A value in a box: passing it on, or reading one of its fields, costs a reference and not a copy of all fields.
-@dynamicMemberLookup
-struct StreamState: Sendable {
+/// `FeedCore` routes the inputs to it. It decides for itself, and changes nothing of other streams. The shared state is in `FeedContext`.
+struct StreamMachine: Sendable {
     /// The progress of the stream's subscription on its connection.
     enum Subscription: Sendable {
         /// Not subscribed: the connection is down, or the upstream ended the subscription and it is requested again at that moment.
@@ -54,6 +53,8 @@ struct StreamState: Sendable {
         let eventTime: Int64?
         /// When it arrived. It is evidence for that moment, whenever it is applied.
         let arrivedAt: Instant
+        /// Its text, if readers of the venue's sockets want it.
+        var text: [UInt8]?
     }
 
     /// The book's comparisons with REST.
@@ -138,83 +139,118 @@ struct StreamState: Sendable {
         var unreadable: (slot: Int, at: Instant)?
     }
 
-    private final class Box: @unchecked Sendable {
-        // The holder of the enclosing value already has exclusive access. Checking it again costs 5 % of the time per frame.
-        @exclusivity(unchecked) var fields: Fields
-        init(_ fields: Fields) { self.fields = fields }
+    /// The stream's place in the core, by which the connections know it.
+    let index: Int
+    let name: FuturesServiceStreamName
+    let traits: StreamTraits
+    let policy: any StreamPolicy.Type
+    var audience = Audience()
+    var frames = Frames()
+
+    var connection: Int
+    var subscription = Subscription.none(again: nil)
+    var state = FeedState.connecting
+    var freshness: Freshness
+    /// The latest 100 faults and their outcomes.
+    var incidents: [StreamIncident] = []
+
+    var content: StreamContent
+    var contentID: EventID?
+    var source = FeedSource.websocket
+    var eventTime: Int64?
+    var receivedAt: Int64 = 0
+    var receivedInstant: Instant?
+
+    var fetching: Fetching
+    var audit = Audit()
+    var lines = Lines()
+
+    /// A new stream in its initial state.
+    ///
+    /// - Parameter connection: The slot of the connection that it is read from.
+    init(_ index: Int, _ name: FuturesServiceStreamName, _ traits: StreamTraits, connection: Int, _ configuration: FeedCore.Settings) {
+        (self.index, self.name, self.traits, self.connection) = (index, name, traits, connection)
+        policy = name.messageRule.policy
+        freshness = Freshness(traits.rhythm)
+        content = StreamContent(name, limit: traits.limit)
+        fetching = Fetching(need: traits.hasSnapshotSource ? .completion : .nothing, backoff: policy.backoff(configuration))
     }
 
-    // Only a sole owner writes to it; see the setter.
-    private var box: Box
+    /// How many readers would notice that the stream waits.
+    var readers: Int { max(audience.readers, audience.observers.count) }
 
-    init(_ fields: Fields) { box = Box(fields) }
-
-    subscript<Value>(dynamicMember field: KeyPath<Fields, Value>) -> Value {
-        @inline(__always) get { box.fields[keyPath: field] }
+    mutating func publish(_ kind: FeedEvent.Kind, _ feed: inout FeedContext) {
+        note(kind, feed.now)
+        let id = feed.nextID()
+        audience.lastEvent = id.sequence
+        let event = FeedEvent(stream: name, id: id, kind: kind)
+        audience.keepForPaused(event)
+        feed.decisions.effects.append(.publish(event))
     }
 
-    subscript<Value>(dynamicMember field: WritableKeyPath<Fields, Value>) -> Value {
-        @inline(__always) get { box.fields[keyPath: field] }
-        @inline(__always) _modify {
-            if !isKnownUniquelyReferenced(&box) { box = Box(box.fields) }
-            yield &box.fields[keyPath: field]
-        }
+    mutating func setState(_ state: FeedState, _ feed: inout FeedContext) {
+        let previous = self.state
+        guard previous != state else { return }
+        self.state = state
+        guard !(previous == .connecting && state == .live) else { return }
+        let now = feed.now.instant
+        let age = receivedInstant.map { now.milliseconds(since: $0) }
+        publish(.status(state, ageMs: age, unverifiedMs: verifiedAt(feed).map { now.milliseconds(since: $0) }), &feed)
     }
 
-    // These properties read only the fields they need. A function called on `Fields` would copy all of them.
+    /// Processes everything of the stream that is due.
+    mutating func passDeadlines(_ feed: inout FeedContext) {
+        passSubscription(&feed)
+        passHeld(&feed)
+        passUnreadable(&feed)
+        passSilence(&feed)
+        if let at = fetching.at, at > feed.now.instant { feed.wake(at: at) }
+    }
 
     /// Whether the next frame makes the content complete.
-    var isWholeAfterUpdate: Bool { self.rule == .replace || !self.fetching.isNeeded }
+    var isWholeAfterUpdate: Bool { policy.isWholeWithEachMessage || !fetching.isNeeded }
 
     /// Whether the content was verified after the subscription became active. Earlier content may have changed unnoticed.
     var isConfirmed: Bool {
-        guard !self.freshness.hasMessage, self.traits.hasSnapshotSource, let since = self.subscription.effectiveSince else { return true }
-        return self.freshness.provedAt.map { $0 >= since } ?? false
+        guard !freshness.hasMessage, traits.hasSnapshotSource, let since = subscription.effectiveSince else { return true }
+        return freshness.provedAt.map { $0 >= since } ?? false
     }
 
     /// The content as sent to observers; nil if there is none yet.
-    func contentAsHandedOut(
-        _ kind: FuturesServiceFeedContent.Kind, _ delta: FeedRows?, unverifiedMs: Int64
+    func content(
+        _ kind: FuturesServiceFeedContent.Kind, delta: FeedRows? = nil, at instant: Instant, _ feed: borrowing FeedContext
     ) -> FuturesServiceFeedContent? {
-        guard let contentID = self.contentID else { return nil }
-        let changed = kind == .delta || self.rule == .replace ? delta : nil
+        guard let contentID else { return nil }
+        let changed = kind == .delta || policy.isWholeWithEachMessage ? delta : nil
         return FuturesServiceFeedContent(
-            streamName: self.name, id: contentID, kind: kind, state: self.state, source: self.source, eventTime: self.eventTime,
-            receivedAt: self.receivedAt, unverifiedMs: unverifiedMs, rows: changed ?? self.content.rows)
+            streamName: name, id: contentID, kind: kind, state: state, source: source, eventTime: eventTime, receivedAt: receivedAt,
+            unverifiedMs: verifiedAt(feed).map { instant.milliseconds(since: $0) } ?? 0, rows: changed ?? content.rows)
     }
 
-    /// Ends the stream. The cached content stays readable, and all activity stops.
-    mutating func end() {
-        self.subscription = .none(again: nil)
-        self.freshness.end()
-        self.fetching.end()
-        self.audit = Audit()
-        self.lines = Lines()
-        self.audience.isConnected = nil
+    func status(at instant: Instant, _ feed: borrowing FeedContext) -> StreamStatus {
+        StreamStatus(
+            name: name, state: state, contentID: contentID, isWhole: isWholeAfterUpdate,
+            ageMs: receivedInstant.map { instant.milliseconds(since: $0) },
+            unverifiedMs: verifiedAt(feed).map { instant.milliseconds(since: $0) }, source: source, isConnected: audience.isConnected == true,
+            observers: audience.observers.count)
     }
 
-    struct Fields: Sendable {
-        let name: FuturesServiceStreamName
-        let traits: StreamTraits
-        let rule: MergeRule
-        var audience = Audience()
+    mutating func note(_ kind: StreamIncident.Kind, _ detail: String, _ now: Moment) {
+        incidents.append(StreamIncident(at: now.wallClock, kind: kind, detail: detail))
+        if incidents.count > 100 { incidents.removeFirst() }
+    }
 
-        var connection: Int
-        var subscription = Subscription.none(again: nil)
-        var state = FeedState.connecting
-        var freshness: Freshness
-        /// The latest 100 faults and their outcomes.
-        var incidents: [StreamIncident] = []
-
-        var content: StreamContent
-        var contentID: EventID?
-        var source = FeedSource.websocket
-        var eventTime: Int64?
-        var receivedAt: Int64 = 0
-        var receivedInstant: Instant?
-
-        var fetching: Fetching
-        var audit = Audit()
-        var lines = Lines()
+    /// Records the event as an incident if it is one.
+    private mutating func note(_ event: FeedEvent.Kind, _ now: Moment) {
+        switch event {
+        case .disconnected(let reason): note(.disconnect, reason, now)
+        case .recovered(let recovery):
+            let outcome = recovery.error.map { "not recovered: \($0.reason.message)" } ?? "recovered, \(recovery.method.rawValue)"
+            note(.recover, "\(outcome) after \(recovery.downMs) ms, reported for \(recovery.detectedMs) ms", now)
+        case .failed(let error, _): note(.fail, error.description, now)
+        case .status(.failed, _, _): note(.failed, "the stream is not available now", now)
+        case .status(.ended, _, _): note(.ended, "the venue has settled the symbol", now)
+        case .fetched, .updated, .connected, .status, .ended: break
+        }
     }
 }

@@ -1,21 +1,5 @@
 import ArgumentParser
 
-/// A command's settings, each a stored property. Code that needs all settings iterates over the properties.
-protocol SettingList: Sendable {
-    /// The prefix of the names in the environment.
-    static var prefix: [String] { get }
-    init()
-}
-
-extension SettingList {
-    static var prefix: [String] { ["futures-gateway"] }
-
-    static var all: [any SettingDeclaration] { Mirror(reflecting: Self()).children.compactMap { $0.value as? any SettingDeclaration } }
-
-    /// The settings' names in the environment, such as `FUTURES_GATEWAY_REST_URL`.
-    static var variables: [String] { all.map { (prefix + [$0.name]).joined(separator: "_").uppercased().replacing("-", with: "_") } }
-}
-
 /// The flags of a list of settings, as texts. They are checked together with the values from the environment and the file.
 ///
 /// The parser finds options by reflection; this type creates them from the declarations.

@@ -1,0 +1,112 @@
+/// Builds, updates and rebuilds the order book. Each symbol is rebuilt alone; its connection is not touched.
+extension StreamMachine {
+    mutating func updateBook(_ event: DepthLevels, eventTime: Int64?, arrivedAt: Instant, _ feed: inout FeedContext) {
+        guard let outcome = content.book?.receive(event) else { return }
+        if subscription.isRequested {
+            subscription = .effective(since: feed.now.instant)
+            feed.pool.stand(index, connection, feed.now.instant)
+        }
+        if outcome != .repeated {
+            hearNews(of: arrivedAt, &feed)
+            keepNewest(event, feed)
+        }
+        freshness.hasMessage = true
+        switch outcome {
+        case .buffered(let isFirst):
+            if isFirst { requestSnapshot(&feed) }
+        case .repeated: break
+        case .built:
+            bookStands(source: .websocket, eventTime: eventTime, as: FeedEvent.Kind.updated, &feed)
+            passOnNewest(&feed)
+        case .applied:
+            let recovers = freshness.outage != nil
+            endOutage(by: .continuous, missed: 0, &feed)
+            becomeLive(&feed)
+            remember(source: .websocket, eventTime: eventTime, feed.now)
+            let change = recovers ? nil : content.book?.told(of: event)
+            publishContent(recovers ? .full : .delta, delta: change.map { .depth([$0]) }, as: FeedEvent.Kind.updated, &feed)
+            passOnNewest(&feed)
+            advanceAudit(event, &feed)
+            if content.book?.isThin == true, fetching.running == nil, fetching.at == nil {
+                fetching.require(.confirmation)
+                requestSnapshot(&feed)
+            } else if fetching.backoff.attempts != 0, !fetching.isNeeded {
+                fetching.backoff.reset()
+            }
+        case .lost(let reason):
+            bookLost(reason, &feed)
+        }
+    }
+
+    mutating func completeBook(
+        _ snapshot: DepthLevels, eventTime: Int64?, askedAt: Instant, _ followsSubscription: Bool, _ feed: inout FeedContext
+    ) {
+        guard !isPast(snapshot) else { return requestSnapshot(&feed) }
+        guard let adoption = content.book?.adopt(snapshot) else { return }
+        switch adoption {
+        case .built:
+            freshness.prove(askedAt)
+            bookStands(source: .rest, eventTime: eventTime, as: FeedEvent.Kind.fetched, &feed)
+            passOnNewest(&feed)
+        case .waiting where content.book?.isQuiet == true:
+            freshness.prove(askedAt)
+            if followsSubscription { fetching.need = .nothing } else { fetching.require(.confirmation) }
+            if followsSubscription {
+                endOutage(&feed)
+                becomeLive(&feed)
+            } else if needsConfirmation {
+                awaitConfirmation(&feed)
+            }
+            remember(source: .rest, eventTime: eventTime, feed.now)
+            publishContent(.full, delta: nil, as: FeedEvent.Kind.fetched, &feed)
+        case .waiting:
+            break
+        case .tooOld:
+            requestSnapshot(&feed)
+        case .lost(let reason):
+            bookLost(reason, &feed)
+        }
+    }
+
+    /// Whether a snapshot is older than the book was before its connection was lost, for example because a cache returned it. If the venue restarted
+    /// its numbering, the snapshot has a lower id but a later time.
+    private func isPast(_ snapshot: DepthLevels) -> Bool {
+        guard let book = content.book, !book.stands, book.lastUpdateID > snapshot.lastUpdateID else { return false }
+        return snapshot.time > 0 && snapshot.time <= book.time
+    }
+
+    private mutating func bookStands(
+        source: FeedSource, eventTime: Int64?, as event: (FuturesServiceFeedContent) -> FeedEvent.Kind, _ feed: inout FeedContext
+    ) {
+        fetching.need = .nothing
+        fetching.at = nil
+        if audit.at == nil { scheduleAudit(&feed) }
+        if subscription.isEffective {
+            endOutage(&feed)
+            becomeLive(&feed)
+        }
+        remember(source: source, eventTime: eventTime, feed.now)
+        publishContent(.full, delta: nil, as: event, &feed)
+    }
+
+    /// Reports the loss to readers and rebuilds the book. The reason is a missing update or a crossed book.
+    mutating func bookLost(_ reason: String, _ feed: inout FeedContext) {
+        feed.counters.bookResyncs &+= 1
+        note(.resync, reason, feed.now)
+        audit.running = nil
+        fetching.need = .completion
+        beginOutage(verifiedAt: freshness.provedAt, &feed)
+        requestSnapshot(&feed)
+    }
+
+    /// Requests a snapshot: immediately the first time, then after 250 ms, doubling up to 3 s, until the book is complete and an update has been
+    /// applied.
+    private mutating func requestSnapshot(_ feed: inout FeedContext) {
+        if let running = fetching.running, running.followsSubscription || !subscription.isEffective { return }
+        let isFirst = fetching.backoff.attempts == 0
+        let isLate = fetching.at.map { $0 > feed.now.instant + fetching.backoff.bound } ?? true
+        guard isFirst || isLate else { return }
+        let delay = fetching.backoff.next(using: &feed.random)
+        if isFirst { startFetch(&feed) } else { fetch(at: feed.now.instant + delay, &feed) }
+    }
+}

@@ -1,0 +1,145 @@
+/// Applies messages of the stream, and publishes its content.
+extension StreamMachine {
+    /// Processes rows from a connection, unless they are copies, implausible, or of a dropped subscription.
+    mutating func receive(_ rows: FeedRows, eventTime: Int64?, from slot: Int, _ feed: inout FeedContext) {
+        guard state != .ended else {
+            feed.counters.ignoredEvents &+= 1
+            return
+        }
+        feed.pool.gotData(slot, feed.now.instant)
+        guard connection == slot || takesOver(slot, rows, &feed) || takesFromLine(slot, rows, &feed) else { return }
+        // A message of a dropped subscription may still arrive before the new one is requested. It does not connect to the messages of the new
+        // subscription.
+        if subscription.isQueued, policy.messagesContinue { return }
+        guard isPlausible(slot, rows, eventTime: eventTime, &feed) else { return }
+        if feed.pool.hasSiblings(slot) {
+            receiveCopy(slot, rows, eventTime: eventTime, &feed)
+        } else {
+            update(rows, eventTime: eventTime, &feed)
+        }
+    }
+
+    /// Whether the rows can be true. A time or number far ahead would never be replaced by real data, so such a message is dropped and reported. The
+    /// third one in a row is accepted, because the venue may have restarted its numbering.
+    mutating func isPlausible(_ slot: Int, _ rows: FeedRows, eventTime: Int64?, _ feed: inout FeedContext) -> Bool {
+        // A polled answer may be hours old. A message that waited while this process was suspended is as old as that suspension.
+        let isLive = !traits.isPolled && feed.judgesFrom <= feed.now.instant
+        guard let fault = fault(rows, eventTime: eventTime, isLive: isLive, &feed) else { return true }
+        leaveOut(from: slot, "The venue sent data with a \(fault); it was ignored.", &feed)
+        return false
+    }
+
+    /// - Parameter isLive: Whether the event time is current. Only current times adjust the venue clock.
+    mutating func fault(_ rows: FeedRows, eventTime: Int64?, isLive: Bool, _ feed: inout FeedContext) -> String? {
+        if let eventTime, traits.endpoint < FeedCore.endpointsPerUpstream {
+            switch feed.venueClock.judge(eventTime, at: feed.now.instant, isLive: isLive) {
+            case .plausible: break
+            case .tooFarAhead: return "time (\(eventTime)) more than a minute ahead of the venue's other data"
+            case .corrected:
+                loseTimes(aheadOf: eventTime)
+                feed.deferred.correctedTime = (eventTime, index)
+            }
+        }
+        guard let leap = content.leap(to: rows) else {
+            if freshness.leaps > 0 { freshness.leaps = 0 }
+            return nil
+        }
+        freshness.leaps += 1
+        guard freshness.leaps > 2 else { return "number (\(leap)) far ahead of the previous one" }
+        freshness.leaps = 0
+        content.beginGeneration()
+        return nil
+    }
+
+    /// The venue clock was corrected. The next update replaces rows with a time from before the correction, even if it looks older.
+    mutating func loseTimes(aheadOf time: Int64) {
+        guard !policy.messagesContinue, let eventTime, VenueClock.isAhead(eventTime, of: time) else { return }
+        content.beginGeneration()
+    }
+
+    /// Applies a message that was held back.
+    mutating func update(_ held: HeldMessage, _ feed: inout FeedContext) {
+        let current = feed.text
+        (held.text ?? []).withUnsafeBufferPointer { text in
+            feed.text = held.text == nil ? nil : MessageText(text)
+            update(held.rows, eventTime: held.eventTime, arrivedAt: held.arrivedAt, &feed)
+        }
+        feed.text = current
+    }
+
+    /// - Parameter arrivedAt: When the message arrived; nil for now.
+    mutating func update(_ rows: FeedRows, eventTime: Int64?, arrivedAt: Instant? = nil, _ feed: inout FeedContext) {
+        policy.message(rows, eventTime: eventTime, arrivedAt: arrivedAt ?? feed.now.instant, &self, &feed)
+    }
+
+    /// Merges the rows of a message into the content, and publishes what changed.
+    mutating func merge(_ rows: FeedRows, eventTime: Int64?, arrivedAt: Instant, _ feed: inout FeedContext) {
+        let (beginsAnew, isWhole) = (content.beginsAnew, policy.isWholeWithEachMessage)
+        guard let changed = content.update(rows) else { return leaveOutOtherData(&feed) }
+        let isHeard = freshness.provedAt == arrivedAt && freshness.refuted == nil
+        if changed.count > 0 || isAnswer(eventTime: eventTime), !isHeard { hearNews(of: arrivedAt, &feed) }
+        freshness.hasMessage = true
+        if isWhole, freshness.outage == nil { fetching.need = .nothing }
+        subscriptionConfirmed(&feed)
+        let isFirst = contentID == nil
+        let recovers = isWholeAfterUpdate && freshness.outage != nil
+        if recovers, freshness.outage?.awaitsMessage == false {
+            if case .possible = fetching.backfill { fetching.backfill = .none }
+            endOutage(with: content.ids, &feed)
+        }
+        // The message may repeat what REST returned before the subscription was active, which confirms that this is still current.
+        let confirms = changed.count == 0 && !recovers && isConnecting
+        guard changed.count > 0 || recovers || confirms else { return passOn(rows, isNews: false, &feed) }
+        becomeLive(&feed)
+        remember(source: traits.isPolled ? .rest : .websocket, eventTime: eventTime, feed.now)
+        let kind: FuturesServiceFeedContent.Kind = isWhole || isFirst || recovers || beginsAnew || confirms ? .full : .delta
+        publishContent(kind, delta: changed.count > 0 ? changed : nil, as: FeedEvent.Kind.updated, &feed)
+        passOn(rows, isNews: changed.count > 0, &feed)
+    }
+
+    mutating func leaveOutOtherData(_ feed: inout FeedContext) {
+        leaveOut(from: connection, "The venue sent another stream's data under this name; it was ignored.", &feed)
+    }
+
+    /// Records a message that is news.
+    mutating func hearNews(of moment: Instant, _ feed: inout FeedContext) {
+        let learns = freshness.outage == nil && freshness.hasMessage
+        if freshness.refuted != nil, !needsAnswerAfterRefutation { freshness.forgetRefutation() }
+        freshness.hear(moment, learns: learns)
+        endStall(&feed)
+        watch(&feed)
+    }
+
+    /// Ends a stall because the stream has news again. If a message does not reveal which messages before it were missed, a snapshot is requested.
+    private mutating func endStall(_ feed: inout FeedContext) {
+        guard freshness.stalls > 0 else { return }
+        freshness.stalls = 0
+        guard freshness.outage?.awaitsMessage == true else { return }
+        freshness.endStall()
+        guard policy.messagesArePartial, traits.hasSnapshotSource else { return }
+        fetching.need = .completion
+        if !subscription.isEffective || fetching.running != nil {
+            fetching.running?.followsSubscription = false
+        } else {
+            startFetch(&feed)
+        }
+    }
+
+    mutating func remember(source: FeedSource, eventTime: Int64?, _ now: Moment) {
+        self.source = source
+        self.eventTime = eventTime
+        receivedAt = now.wallClock
+        receivedInstant = now.instant
+    }
+
+    mutating func publishContent(
+        _ kind: FuturesServiceFeedContent.Kind, delta: FeedRows?, as event: (FuturesServiceFeedContent) -> FeedEvent.Kind,
+        _ feed: inout FeedContext
+    ) {
+        let id = feed.nextID()
+        contentID = id
+        audience.lastEvent = id.sequence
+        guard let content = content(kind, delta: delta, at: feed.now.instant, feed) else { return }
+        feed.decisions.effects.append(.publish(FeedEvent(stream: name, id: id, kind: event(content))))
+    }
+}

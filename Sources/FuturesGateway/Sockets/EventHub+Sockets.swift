@@ -1,0 +1,222 @@
+import FuturesFeed
+import GatewayAccess
+import MicroHTTP
+import NIOCore
+import Rings
+import WebSockets
+
+/// The venue's own sockets: the streams that each reads, and when it must be closed because its client could use old data as current.
+extension EventHub {
+    /// Checks the limits for a new socket, registers it and returns its number. The caller must then call `open` or `closed`.
+    func prepare(_ target: SocketTarget, for caller: Access.Caller) throws(Refusal) -> UInt64 {
+        var session = SocketSession(target, maximumStreams: limits.streamsPerClient, at: Moment.current.instant)
+        let names = served(session.names, to: caller.principal)
+        let number = try prepare(streams: names, ConnectionOptions(socket: session.format), for: caller)
+        guard let connection = state.value.readers[number] else { return number }
+        begin(names, from: connection.lease.address)
+        connection.streams = known(names)
+        session.omitNames(of: connection.streams)
+        retain(connection.streams)
+        joinSockets(connection.streams)
+        // The client may fetch an order book before the socket is open here. The messages after the book must reach it.
+        connection.begin(session, firstMessages(of: connection.streams, session.format), behind: state.value.lastMessage)
+        return number
+    }
+
+    /// The first messages of a socket: those of the moment at which it was prepared, and the ones since.
+    func start(_ connection: Reader) -> Opening {
+        let start = connection.takeStart()
+        let behind = start?.behind ?? state.value.lastMessage
+        return opening(connection, resume: .after(behind, of: StreamSet(connection.streams)), values: start?.values ?? [])
+    }
+
+    /// The streams with these names that the venue's sockets have: none that the gateway polls, or builds from trades. Other names are accepted, but
+    /// nothing is sent for them, as at the venue.
+    private func served(_ names: [String], to principal: Principal) -> [FuturesServiceStreamName] {
+        names.compactMap { text in
+            guard let name = FuturesServiceStreamName(text), name.description == text, let traits = feed.dialect.traits(of: name), !traits.isPolled,
+                name.channel != .bar, feed.dialect.upstream(of: traits.endpoint) == 0, principal.permission.allows(stream: text)
+            else { return nil }
+            guard !feed.knows(name) else { return name }
+            feed.refreshListing()
+            return nil
+        }
+    }
+
+    /// Answers a message of a socket's client.
+    func socketReceived(_ number: UInt64, _ text: [UInt8]) {
+        guard let connection = state.value.readers[number], connection.isOpen, var session = connection.socket else { return }
+        // A message that is on its way to the rings would be sent twice.
+        guard feed.hasToldAll else { return run { $0.socketReceived(number, text) } }
+        session.restoreNames(of: connection.streams)
+        let answer = session.receive(text)
+        if case .subscribe(let names) = answer.effect {
+            let gained = served(names, to: connection.holder.principal)
+            if let problem = refusal(of: gained, to: connection) {
+                return rings.post(.send(ServerFrame.text(session.error(.tooMany, problem, id: nil).text)), to: number)
+            }
+            connection.socket = session
+            rings.post(.send(ServerFrame.text(answer.text)), to: number)
+            return subscribe(connection, gained)
+        }
+        connection.socket = session
+        rings.post(.send(ServerFrame.text(answer.text)), to: number)
+        switch answer.effect {
+        case .nothing, .subscribe: break
+        case .unsubscribe(let names): unsubscribe(connection, connection.streams.filter { names.contains($0.description) })
+        case .reformat: reformat(connection, session.format)
+        }
+        if answer.closes { end(number, code: "limit", reason: "Too many subscriptions.") }
+    }
+
+    /// Why a socket may not have these streams; nil if it may.
+    private func refusal(of names: [FuturesServiceStreamName], to connection: Reader) -> String? {
+        do throws(Refusal) { try checkRoom(for: names, from: connection.lease.address) } catch {
+            return EventHandlers.problem(error).detail ?? "The gateway has no room for another stream"
+        }
+        do throws(LimitReached) { try gatekeeper.add(streams: names.count, to: connection.lease, of: connection.holder.principal) } catch {
+            return Problems.limited(error).detail ?? "The limit of streams is reached"
+        }
+        return nil
+    }
+
+    private func subscribe(_ connection: Reader, _ names: [FuturesServiceStreamName]) {
+        guard !names.isEmpty else { return }
+        begin(names, from: connection.lease.address)
+        connection.streams += known(names)
+        rings.post(.subscribe(firstMessages(of: names, connection.options.format), head: feed.head), to: connection.number)
+        retain(names)
+        joinSockets(names)
+    }
+
+    private func unsubscribe(_ connection: Reader, _ names: [FuturesServiceStreamName]) {
+        guard !names.isEmpty else { return }
+        connection.streams.removeAll(where: names.contains)
+        gatekeeper.remove(streams: names.count, from: connection.lease)
+        rings.post(.unsubscribe(names.compactMap { state.value.streams[$0]?.rings[connection.options.format.rawValue] }), to: connection.number)
+        leaveSockets(names)
+        release(names)
+    }
+
+    private func reformat(_ connection: Reader, _ format: EventFormat) {
+        let old = connection.options.format
+        connection.options.format = format
+        let pairs = connection.streams.compactMap { name in
+            state.value.streams[name]?.rings[old.rawValue].map { (old: $0, new: ring(of: name, format)) }
+        }
+        rings.post(.reformat(format, pairs), to: connection.number)
+    }
+
+    /// The rings of these streams, each with the message that a socket gets first: of an order book, the one that brought it to its current update. With
+    /// it, a client that fetches the book before the next message can join the two.
+    func firstMessages(of names: [FuturesServiceStreamName], _ format: EventFormat) -> [CachedValue] {
+        names.map { name in
+            let ring = ring(of: name, format)
+            guard name.mergeRule == .book, let text = feed.newestMessage(of: name) else { return CachedValue(ring: ring, body: nil) }
+            return CachedValue(ring: ring, body: VenueFrame(text, of: name).bytes(format))
+        }
+    }
+
+    /// Counts one more socket of each stream. The first one has the venue's messages passed on.
+    func joinSockets(_ names: [FuturesServiceStreamName]) {
+        for name in names {
+            guard let stream = state.value.streams[name] else { continue }
+            stream.sockets += 1
+            guard stream.sockets == 1 else { continue }
+            stream.notLiveSince = nil
+            feed.step(.passOn(name, true))
+            // The venue's `depth` is now answered from this book, if it is the newest.
+            if name.channel == .depth { for book in Self.books(of: name.symbol) { forgetAnswers(book) } }
+        }
+        guard state.value.socketWatch == nil else { return }
+        let second = TimeAmount.seconds(1)
+        state.value.socketWatch = feed.loop.scheduleRepeatedTask(initialDelay: second, delay: second) { _ in self.watchSockets() }
+    }
+
+    /// Counts one socket less of each stream. After the last one, its messages are neither passed on nor kept.
+    func leaveSockets(_ names: [FuturesServiceStreamName]) {
+        for name in names {
+            guard let stream = state.value.streams[name], stream.sockets > 0 else { continue }
+            stream.sockets -= 1
+            guard stream.sockets == 0 else { continue }
+            feed.step(.passOn(name, false))
+            for format in [EventFormat.frames, .combinedFrames] {
+                if let ring = stream.rings[format.rawValue] { rings.remove(ring) }
+                stream.rings[format.rawValue] = nil
+            }
+        }
+    }
+
+    /// The order books of a symbol, the fastest first.
+    static func books(of symbol: String?) -> [FuturesServiceStreamName] {
+        guard let symbol else { return [] }
+        return [.milliseconds0, .milliseconds100, nil, .milliseconds500].map { .depth(symbol: symbol, speed: $0) }
+    }
+
+    /// The fastest book of a symbol that sockets read; nil if there is none. The venue's `depth` is answered from it, so that an answer is not older than
+    /// the messages that a socket has sent. A book that is not live sends none, so a live one comes first.
+    func bookOfSockets(_ symbol: String?) -> FuturesServiceStreamName? {
+        let books = Self.books(of: symbol).filter { state.value.streams[$0].map { $0.sockets > 0 } == true }
+        return books.first { feed.status(of: $0)?.state == .live } ?? books.first
+    }
+
+    /// Whether the messages of every book of a symbol that sockets read have begun. An answer before that could not be joined with the first message of
+    /// a book that is still being built. A book that has been late for two seconds is not waited for.
+    func haveBooksBegun(of symbol: String?) -> Bool {
+        let now = Moment.current.instant
+        return Self.books(of: symbol).allSatisfy { name in
+            guard let stream = state.value.streams[name], stream.sockets > 0 else { return true }
+            if let since = stream.notLiveSince, since + .seconds(2) <= now { return true }
+            return feed.status(of: name)?.state == .live && feed.passesMessagesOn(name)
+        }
+    }
+
+    func receive(_ message: VenueMessage) {
+        guard let stream = state.value.streams[message.stream], stream.sockets > 0 else { return }
+        guard let text = message.text else {
+            return endSockets(of: [message.stream], code: "lost") { "Messages of \($0) are missing." }
+        }
+        let frame = VenueFrame(text, of: message.stream)
+        let now = Moment.current.instant.nanoseconds
+        state.value.lastMessage &+= 1
+        for format in [EventFormat.frames, .combinedFrames] {
+            guard let ring = stream.rings[format.rawValue] else { continue }
+            rings.append(ring, message: frame.bytes(format), number: state.value.lastMessage, receivedAt: now)
+        }
+    }
+
+    private func endSockets(
+        of names: Set<FuturesServiceStreamName>, before instant: Instant? = nil, code: String, reason: (FuturesServiceStreamName) -> String
+    ) {
+        for connection in state.value.readers.all where connection.isOpen {
+            guard let socket = connection.socket, instant.map({ socket.openedAt <= $0 }) ?? true,
+                let name = connection.streams.first(where: names.contains)
+            else { continue }
+            end(connection.number, code: code, reason: reason(name))
+        }
+    }
+
+    /// Closes the sockets of streams that were not live for `patience`.
+    func watchSockets(at now: Instant = Moment.current.instant) {
+        var late: Set<FuturesServiceStreamName> = []
+        var isRead = false
+        for name in state.value.streams.names {
+            guard let stream = state.value.streams[name], stream.sockets > 0 else { continue }
+            isRead = true
+            switch feed.status(of: name)?.state {
+            case .live, .ended, nil: stream.notLiveSince = nil
+            case .connecting where isQuiet(name): stream.notLiveSince = nil
+            case .connecting, .stale, .recovering, .failed:
+                let since = stream.notLiveSince ?? now
+                stream.notLiveSince = since
+                if since + limits.sockets.patience <= now { late.insert(name) }
+            }
+        }
+        if !late.isEmpty {
+            endSockets(of: late, before: now + .nanoseconds(-limits.sockets.patience.nanoseconds), code: "stale") { "\($0) has no current data." }
+        }
+        guard !isRead else { return }
+        state.value.socketWatch?.cancel()
+        state.value.socketWatch = nil
+    }
+}

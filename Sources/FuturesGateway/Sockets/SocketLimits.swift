@@ -1,0 +1,16 @@
+/// The limits of the venue's sockets.
+public struct SocketLimits: Sendable {
+    /// How long a stream may not be live before its sockets are closed. A socket says no age, so its client would take an old price for the newest.
+    public var patience = Duration.seconds(10)
+    /// The maximum number of messages per second from a client, pings and pongs included, as at the venue.
+    package var messagesPerSecond = 10
+    /// The maximum size of a message from a client in bytes.
+    package var messageBytes = 64 << 10
+    /// The time between two pings, as at the venue.
+    package var pingInterval = Duration.seconds(180)
+    /// How long a client may answer no ping, as at the venue.
+    package var pongPatience = Duration.seconds(600)
+
+    /// The defaults.
+    public init() {}
+}

@@ -1,0 +1,145 @@
+import Testing
+
+@testable import FeedCore
+
+/// Messages for readers of the venue's sockets.
+@Suite struct FramesTests {
+    /// A core with one live stream and a connection, and the messages that it passed on.
+    private struct Setup {
+        var core: CoreHarness
+        let name: FuturesServiceStreamName
+
+        init(_ name: FuturesServiceStreamName, hasSnapshotSource: Bool = true, backfillLimit: Int? = nil) {
+            self.name = name
+            core = CoreHarness(hasSnapshotSource: hasSnapshotSource, backfillLimit: backfillLimit)
+            core.step(.observe(ObserverID(1), [name], forceFetch: false))
+            core.step(.passOn(name, true))
+            core.pass(.seconds(1))
+            core.step(.opened(core.connection))
+            core.pass(.seconds(1))
+            for case .subscribe(let id, _, let request) in core.effects { core.step(.received(id, .acknowledged(request: request))) }
+        }
+
+        mutating func receive(_ rows: FeedRows, _ text: String) { core.receive(name, rows, text) }
+
+        var passed: [String?] {
+            core.effects.compactMap { effect -> String?? in
+                if case .passOn(let message) = effect { .some(message.text.map { String(decoding: $0, as: UTF8.self) }) } else { nil }
+            }
+        }
+
+        mutating func answerFetches(_ rows: FeedRows) {
+            for (name, attempt) in core.attempts { core.step(.fetched(name, attempt: attempt, .success(FetchedContent(rows: rows, eventTime: nil)))) }
+        }
+    }
+
+    private static let btc = "BTCUSDT"
+
+    private static func ticker(_ id: UInt64) -> FeedRows {
+        let one = DecimalString(checked: "1")
+        return .bookTicker([
+            BookTicker(symbol: btc, bidPrice: one, bidQuantity: one, askPrice: one, askQuantity: one, updateID: id, time: Int64(id))
+        ])
+    }
+
+    private static func trade(_ id: UInt64) -> FeedRows {
+        let one = DecimalString(checked: "1")
+        return .aggregateTrade([
+            AggregateTrade(id: id, price: one, quantity: one, firstTradeID: id, lastTradeID: id, time: Int64(id), isBuyerMaker: false)
+        ])
+    }
+
+    private static func depth(_ first: UInt64, _ last: UInt64, after previous: UInt64?) -> FeedRows {
+        let level = { PriceLevel(price: DecimalString(checked: $0), quantity: DecimalString(checked: "1")) }
+        return .depth([
+            DepthLevels(
+                symbol: btc, bids: [level("1")], asks: [level("2")], firstUpdateID: previous == nil ? nil : first, lastUpdateID: last,
+                previousUpdateID: previous, time: Int64(last))
+        ])
+    }
+
+    @Test func messagesOfALiveStreamArePassedOnEvenIfTheyChangeNothing() {
+        var setup = Setup(.bookTicker(symbol: Self.btc))
+        setup.receive(Self.ticker(1), "one")
+        setup.receive(Self.ticker(1), "the same")
+        setup.receive(Self.ticker(2), "two")
+        #expect(setup.passed == ["one", "the same", "two"])
+    }
+
+    @Test func nothingIsPassedOnWithoutAReader() {
+        var setup = Setup(.bookTicker(symbol: Self.btc))
+        setup.core.step(.passOn(setup.name, false))
+        setup.receive(Self.ticker(1), "one")
+        #expect(setup.passed.isEmpty)
+    }
+
+    @Test func theContentIsPublishedBeforeItsMessageIsPassedOn() {
+        var setup = Setup(.bookTicker(symbol: Self.btc))
+        setup.core.forgetEffects()
+        setup.receive(Self.ticker(1), "one")
+        let order = setup.core.effects.compactMap { effect -> String? in
+            switch effect {
+            case .publish(let event): CoreHarness.kind(event)
+            case .passOn: "message"
+            default: nil
+            }
+        }
+        #expect(order.last == "message" && order.count > 1, "\(order)")
+    }
+
+    @Test func aBookBeginsWithTheMessageThatCompletedIt() {
+        var setup = Setup(.depth(symbol: Self.btc))
+        setup.receive(Self.depth(5, 6, after: 4), "5 to 6")
+        setup.receive(Self.depth(7, 8, after: 6), "7 to 8")
+        #expect(setup.passed.isEmpty, "the book is not complete")
+        setup.answerFetches(Self.depth(0, 5, after: nil))
+        #expect(setup.passed == ["7 to 8"])
+        #expect(setup.core.core.newestMessage(of: setup.name) == Array("7 to 8".utf8))
+        setup.receive(Self.depth(9, 9, after: 8), "9")
+        #expect(setup.passed == ["7 to 8", "9"])
+    }
+
+    @Test func aBookThatLostAMessageSendsNothingUntilItIsRebuiltAndReportsTheLoss() {
+        var setup = Setup(.depth(symbol: Self.btc))
+        setup.receive(Self.depth(5, 6, after: 4), "6")
+        setup.answerFetches(Self.depth(0, 5, after: nil))
+        setup.core.forgetEffects()
+        setup.receive(Self.depth(9, 9, after: 8), "9")
+        #expect(setup.passed.isEmpty && setup.core.core.newestMessage(of: setup.name) == nil)
+        setup.core.pass(.seconds(5))
+        setup.answerFetches(Self.depth(0, 9, after: nil))
+        #expect(setup.passed == [nil, "9"])
+    }
+
+    @Test func missingTradesAreReportedInsteadOfPapered() {
+        var setup = Setup(.aggregateTrade(symbol: Self.btc), backfillLimit: 100)
+        setup.answerFetches(Self.trade(1))
+        setup.receive(Self.trade(2), "2")
+        setup.core.forgetEffects()
+        setup.receive(Self.trade(5), "5")
+        #expect(setup.passed.isEmpty, "3 and 4 are being fetched")
+        guard case .aggregateTrade(let three) = Self.trade(3), case .aggregateTrade(let four) = Self.trade(4) else { return }
+        setup.answerFetches(.aggregateTrade(three + four))
+        #expect(setup.passed == [nil, "5"])
+    }
+
+    @Test func aTradeIsPassedOnOnce() {
+        var setup = Setup(.aggregateTrade(symbol: Self.btc), backfillLimit: 100)
+        setup.answerFetches(Self.trade(1))
+        setup.receive(Self.trade(2), "2")
+        setup.receive(Self.trade(2), "2 again")
+        #expect(setup.passed == ["2"])
+    }
+}
+
+extension CoreHarness {
+    mutating func receive(_ name: FuturesServiceStreamName, _ rows: FeedRows, _ text: String) {
+        var effects: [FeedEffect] = []
+        Array(text.utf8).withUnsafeBufferPointer { text in
+            core.step(
+                .received(connection, .rows(name, rows, eventTime: nil)), now: Moment(instant: now, wallClock: now.nanoseconds / 1_000_000),
+                text: MessageText(text), &effects)
+        }
+        keep(effects)
+    }
+}

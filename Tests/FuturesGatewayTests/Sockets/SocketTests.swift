@@ -1,0 +1,228 @@
+import DemoExchange
+import FuturesFeed
+import GatewayTestSupport
+import NIOCore
+import NIOPosix
+import Rings
+import Testing
+
+@testable import FuturesGateway
+
+/// A client of the gateway's sockets: the WebSocket client of the library, which shares little code with the server.
+final class SocketClient: WebSocketReceiver {
+    enum Event: Equatable, Sendable {
+        case text(String)
+        case closed(UInt16?)
+    }
+
+    let events = Mailbox<Event>()
+
+    static func open(_ house: House, _ path: String, headers: [(String, String)] = []) async throws -> (SocketClient, WebSocketConnection) {
+        let client = SocketClient()
+        let isEncrypted = StreamRoute.current == .tls
+        let url = "\(isEncrypted ? "wss" : "ws")://\(isEncrypted ? "localhost" : "127.0.0.1"):\(house.client.port)\(path)"
+        let connection = try await WebSocketConnection.connect(
+            to: url, headers: headers, on: MultiThreadedEventLoopGroup.singleton.any(), receiver: client,
+            trust: isEncrypted ? .roots(pem: TestCertificates.root) : .system
+        ).get()
+        return (client, connection)
+    }
+
+    func next() async throws -> Event { try await events.next() }
+
+    /// The next text that passes this test.
+    func text(_ isMeant: (String) -> Bool = { _ in true }) async throws -> String {
+        while true {
+            switch try await next() {
+            case .text(let text) where isMeant(text): return text
+            case .text: continue
+            case .closed(let code): throw Unexpected("the socket was closed with \(code.map(String.init) ?? "no code")")
+            }
+        }
+    }
+
+    /// Skips texts, and returns the code of the close frame.
+    func close() async throws -> UInt16? { while true { if case .closed(let code) = try await next() { return code } } }
+
+    func webSocket(_ connection: WebSocketConnection, didReceive text: ByteBuffer) { events.post(.text(String(buffer: text))) }
+    func webSocket(_ connection: WebSocketConnection, didReceiveBinary bytes: ByteBuffer) {}
+    func webSocketDidHear(_ connection: WebSocketConnection) {}
+    func webSocket(_ connection: WebSocketConnection, didClose reason: WebSocketCloseReason) { events.post(.closed(reason.code)) }
+}
+
+@Suite struct SocketTests {
+    private static func number(_ name: String, in text: String) -> UInt64? {
+        text.firstRange(of: "\"\(name)\":").flatMap { UInt64(text[$0.upperBound...].prefix { $0.isNumber }) }
+    }
+
+    @Test func aSocketIsSentTheVenuesMessagesAsTheVenueSentThem() async throws {
+        try await House.open { house in
+            let (own, _) = try await SocketClient.open(house, "/ws/btcusdt@aggTrade")
+            _ = try await own.text()
+            let venue = SocketClient()
+            _ = try await WebSocketConnection.connect(
+                to: house.exchange.webSocketURL + "/ws/btcusdt@aggTrade", on: MultiThreadedEventLoopGroup.singleton.any(), receiver: venue
+            ).get()
+            // The gateway's socket was open first, so it has everything that the venue's has.
+            let first = try await venue.text()
+            _ = try await own.text { $0 == first }
+            for _ in 0..<20 {
+                let sent = try await venue.text()
+                #expect(try await own.text() == sent)
+            }
+        }
+    }
+
+    @Test func aCombinedSocketNamesTheStreamOfEachMessage() async throws {
+        try await House.open { house in
+            let (client, connection) = try await SocketClient.open(house, "/market/stream/4?streams=btcusdt@bookTicker")
+            #expect(try await client.text().hasPrefix(#"{"stream":"btcusdt@bookTicker","data":{"e":"bookTicker","#))
+            connection.send(text: #"{"method":"SUBSCRIBE","params":["nosuch@trade","ethusdt@markPrice@1s"],"id":"x"}"#)
+            #expect(try await client.text { !$0.hasPrefix(#"{"stream""#) } == #"{"result":null,"id":"x"}"#)
+            #expect(try await client.text { $0.contains("markPrice") }.hasPrefix(#"{"stream":"ethusdt@markPrice@1s","data":{"#))
+            connection.send(text: #"{"method":"SET_PROPERTY","params":["combined",false],"id":2}"#)
+            _ = try await client.text { $0.hasPrefix(#"{"result":null,"id":2}"#) }
+            #expect(try await client.text().hasPrefix(#"{"e":""#))
+        }
+    }
+
+    /// The rule of the venue's documentation: the first update that is applied has `U <= lastUpdateId <= u`, and each further one continues it.
+    @Test(arguments: ["", "@0ms", "@100ms", "@500ms"]) func aStrictClientJoinsItsBookWhenItStarts(_ speed: String) async throws {
+        try await House.open { house in
+            for _ in 0..<5 {
+                let (client, connection) = try await SocketClient.open(house, "/public/ws/btcusdt@depth\(speed)")
+                let book = try await house.client.get("/fapi/v1/depth?symbol=BTCUSDT&limit=1000")
+                let id = try #require(Self.number("lastUpdateId", in: book.text), "\(book.text.prefix(200))")
+                var last: UInt64?
+                var seen: [String] = []
+                while last == nil || last == id {
+                    let text = try await client.text()
+                    let (first, end) = (try #require(Self.number("U", in: text)), try #require(Self.number("u", in: text)))
+                    if let last { #expect(Self.number("pu", in: text) == last) }
+                    seen.append("\(first) to \(end)")
+                    guard end >= id else { continue }
+                    if last == nil {
+                        #expect(first <= id && id <= end, "\(seen) do not join \(id), from \(book.header("X-Feed-Source") ?? "")")
+                    }
+                    last = end
+                }
+                connection.close(code: 1000, reason: "")
+            }
+        }
+    }
+
+    /// The notice comes first, because the venue's own library reconnects for nothing else.
+    @Test func aSocketOfABookIsClosedIfChangesAreMissing() async throws {
+        try await House.open { house in
+            let (client, _) = try await SocketClient.open(house, "/ws/btcusdt@depth@100ms")
+            var last = try #require(Self.number("u", in: try await client.text()))
+            for _ in 0..<3 { last = Self.number("u", in: try await client.text()) ?? 0 }
+            house.exchange.dropConnections()
+            while true {
+                let text = try await client.text()
+                guard !text.hasPrefix(#"{"event":{"e":"serverShutdown""#) else { break }
+                #expect(Self.number("pu", in: text) == last)
+                last = Self.number("u", in: text) ?? 0
+            }
+            #expect(try await client.close() == 1012)
+        }
+    }
+
+    @Test func aSocketOfTradesIsClosedIfTradesAreMissing() async throws {
+        try await House.open { house in
+            let (client, _) = try await SocketClient.open(house, "/ws/btcusdt@aggTrade")
+            _ = try await client.text()
+            house.exchange.dropConnections()
+            #expect(try await client.close() == 1012)
+        }
+    }
+
+    /// A stream without messages and without another source is no outage.
+    @Test func aSocketOfAQuietStreamStaysOpen() async throws {
+        try await House.open { house in
+            house.exchange.setStalled(true)
+            let (client, connection) = try await SocketClient.open(house, "/ws/btcusdt@forceOrder")
+            let name = try #require(FuturesServiceStreamName("btcusdt@forceOrder"))
+            while await house.onHub({ hub in hub.status(of: name)?.feed.isConnected }) != true { await Task.yield() }
+            for hours in [1, 2] { await house.onHub { hub in hub.watchSockets(at: Moment.current.instant + .seconds(3600 * hours)) } }
+            connection.send(text: #"{"method":"LIST_SUBSCRIPTIONS","id":1}"#)
+            #expect(try await client.text() == #"{"result":["btcusdt@forceOrder"],"id":1}"#)
+        }
+    }
+
+    @Test func aSocketWhoseStreamsHaveNoCurrentDataIsClosed() async throws {
+        try await House.open(configure: { $0.events.sockets.patience = .seconds(2) }) { house in
+            let (client, _) = try await SocketClient.open(house, "/ws/btcusdt@bookTicker")
+            _ = try await client.text()
+            await house.exchange.stop()
+            #expect(try await client.close() == 1013)
+        }
+    }
+
+    @Test func aSocketThatSendsTooMuchIsClosedAsTheVenueDoes() async throws {
+        try await House.open { house in
+            let (client, connection) = try await SocketClient.open(house, "/ws")
+            for id in 0..<30 { connection.send(text: #"{"method":"LIST_SUBSCRIPTIONS","id":\#(id)}"#) }
+            #expect(try await client.close() == 1008)
+        }
+    }
+
+    @Test func aGatewayThatStopsSaysSo() async throws {
+        try await House.open { house in
+            let (client, _) = try await SocketClient.open(house, "/ws")
+            async let stopped: Void = house.gateway.stop()
+            #expect(try await client.text().hasPrefix(#"{"event":{"e":"serverShutdown","#))
+            #expect(try await client.close() == 1001)
+            await stopped
+        }
+    }
+
+    @Test func nothingIsAskedOfTheVenueForASecondSocket() async throws {
+        try await House.open { house in
+            let (first, _) = try await SocketClient.open(house, "/ws/btcusdt@depth@100ms/btcusdt@bookTicker")
+            _ = try await first.text()
+            _ = try await house.client.get("/fapi/v1/depth?symbol=BTCUSDT&limit=100")
+            let before = house.requests("depth?symbol=BTCUSDT&limit=1000")
+            for _ in 0..<20 {
+                let (client, _) = try await SocketClient.open(house, "/stream?streams=btcusdt@depth@100ms/btcusdt@bookTicker")
+                _ = try await client.text()
+            }
+            #expect(house.requests("depth?symbol=BTCUSDT&limit=1000") == before)
+            #expect(house.exchange.statistics().activeSubscriptions["btcusdt@depth@100ms"] == 1)
+        }
+    }
+
+    /// The venue has no such streams, and would stay silent, too.
+    @Test(arguments: ["btcusdt@bar_1s", "btcusdt@openInterest"]) func aStreamThatTheVenueLacksIsSilent(_ name: String) async throws {
+        try await House.open { house in
+            let (client, connection) = try await SocketClient.open(house, "/ws/\(name)")
+            connection.send(text: #"{"method":"LIST_SUBSCRIPTIONS","id":1}"#)
+            #expect(try await client.text() == #"{"result":["\#(name)"],"id":1}"#)
+            let read = await house.onHub { hub in hub.state.value.streams.names.map(\.description) }
+            #expect(!read.contains(name), "a stream that is read would send messages")
+        }
+    }
+
+    @Test func aStreamWithoutSocketsKeepsNoMessages() async throws {
+        try await House.open { house in
+            let (client, connection) = try await SocketClient.open(house, "/ws/btcusdt@bookTicker")
+            _ = try await client.text()
+            let name = try #require(FuturesServiceStreamName("btcusdt@bookTicker"))
+            let kept = await house.onHub { hub in hub.state.value.streams[name]?.rings[EventFormat.frames.rawValue] != nil }
+            #expect(kept)
+            connection.close(code: 1000, reason: "")
+            #expect(try await client.close() == 1000)
+            while await house.onHub({ hub in hub.state.value.streams[name]?.sockets ?? 0 }) == 1 { await Task.yield() }
+            let left = await house.onHub { hub in hub.state.value.streams[name]?.rings.compactMap(\.self).count }
+            #expect(left == 1, "the ring of events alone")
+        }
+    }
+
+    @Test(arguments: ["/ws", "/ws/btcusdt@trade", "/stream", "/stream/1", "/public/ws", "/private/stream/2", "/market/ws/a@trade/2", "/fstream/ws"])
+    func aRequestForASocketThatAsksForNoneIsToldHow(_ path: String) async throws {
+        try await House.open { house in
+            let answer = try await house.client.get(path)
+            #expect(answer.status == 426 && answer.header("Sec-WebSocket-Version") == "13" && answer.header("Upgrade") == "websocket")
+        }
+    }
+}
