@@ -54,6 +54,27 @@ extension MicroHTTPTests {
             }
         }
 
+        /// The client's bytes for a closed socket would reset it. A client whose write fails may never read the last frame.
+        @Test(arguments: Wire.allCases) func aSocketThatEndsAcceptsItsClientsLastBytes(_ wire: Wire) async throws {
+            let writer = RecordingWriter()
+            let loop = EventStreamLoop(writer: writer)
+            defer { loop.stop() }
+            try await withServer(wire.configuration, routes: { $0.onSocket("/ws", loop) }) { _, port in
+                let client = try wire.client(port: port)
+                client.get(
+                    "/ws", "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==")
+                #expect(client.receive(until: "\r\n\r\n")?.hasPrefix("HTTP/1.1 101 ") == true)
+                let stream = try #require(writer.nextOpened())
+                _ = writer.onLoop(loop) {
+                    stream.write("the last frame")
+                    stream.finish()
+                }
+                for _ in 0..<3 { #expect(client.send("one more message")) }
+                #expect(client.receive(until: "frame") == "the last frame")
+                #expect(client.end() == 0)
+            }
+        }
+
         @Test(arguments: Wire.allCases) func headOnAStreamRouteOpensNothing(_ wire: Wire) async throws {
             let writer = RecordingWriter()
             let loop = EventStreamLoop(writer: writer)

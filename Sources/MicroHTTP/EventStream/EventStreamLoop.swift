@@ -189,6 +189,7 @@ public final class EventStreamLoop: ThreadBody {
         guard let entry = stream.held else { return }
         let isGone = events & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0
         guard entry.pointee.isOpen else {
+            table.pointee.drain(entry)
             if isGone { table.pointee.remove(Int32(stream.slot), entry, .orderly) } else { table.pointee.end(Int32(stream.slot), entry, .orderly) }
             return
         }

@@ -82,10 +82,10 @@ struct StreamTable {
         return sealer._withUnsafeGuaranteedRef { $0.flush(to: entry.pointee.descriptor) }
     }
 
-    /// Ends a stream. With TLS its socket is kept until the client has left too. The client's answer to `close_notify` would reset a closed socket,
-    /// and the client could lose the last data.
+    /// Ends a stream. If the client may still send data, its socket is kept until the client has left too: data for a closed socket would reset it,
+    /// and the client could lose the last bytes (RFC 9112 §9.6). That is true of each WebSocket, and of TLS, where clients answer `close_notify`.
     mutating func end(_ index: Int32, _ entry: UnsafeMutablePointer<Entry>, _ ending: StreamEnding) {
-        guard ending == .orderly, let sealer = entry.pointee.sealer else { return remove(index, entry, ending) }
+        guard ending == .orderly, entry.pointee.isSocket || entry.pointee.sealer != nil else { return remove(index, entry, ending) }
         let descriptor = entry.pointee.descriptor
         if entry.pointee.isOpen {
             entry.pointee.isOpen = false
@@ -94,7 +94,7 @@ struct StreamTable {
             entry.pointee.closesAt = Self.milliseconds(monotonicNanoseconds() &+ Self.longestFlush)
             expireUnsent(descriptor)
         }
-        switch sealer._withUnsafeGuaranteedRef({ $0.close(descriptor) }) {
+        switch entry.pointee.sealer.map({ $0._withUnsafeGuaranteedRef { $0.close(descriptor) } }) ?? true {
         case nil: remove(index, entry, .cut)
         case false: break
         case true:
@@ -111,6 +111,14 @@ struct StreamTable {
     private static func milliseconds(_ nanoseconds: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: nanoseconds / 1_000_000) }
 
     private static func isPassed(_ time: UInt32, at now: UInt32) -> Bool { Int32(bitPattern: now &- time) >= 0 }
+
+    /// Reads and drops what the client of an ended stream sends.
+    func drain(_ entry: UnsafeMutablePointer<Entry>) {
+        withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
+            // At most so often, for a client that sends without end.
+            for _ in 0..<64 where recv(entry.pointee.descriptor, buffer.baseAddress, buffer.count, neverWaiting) <= 0 { return }
+        }
+    }
 
     /// Removes an entry and closes its socket.
     mutating func remove(_ index: Int32, _ entry: UnsafeMutablePointer<Entry>, _ ending: StreamEnding) {

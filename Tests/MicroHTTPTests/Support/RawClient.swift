@@ -77,20 +77,24 @@ final class RawClient {
         try #require(result == 0, "no filter: \(String(cString: strerror(errno)))")
     }
 
-    func send(_ text: String) {
+    @discardableResult
+    func send(_ text: String) -> Bool {
         send(Array(text.utf8))
     }
 
-    func send(_ bytes: [UInt8]) {
+    /// False if the connection does not accept all of the bytes.
+    @discardableResult
+    func send(_ bytes: [UInt8]) -> Bool {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { bytes in
                 session.map { gnutls_record_send($0, bytes.baseAddress, bytes.count) }
                     ?? Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
             }
-            guard count > 0 else { return }
+            guard count > 0 else { return false }
             rest = rest.dropFirst(count)
         }
+        return true
     }
 
     func get(_ path: String, _ fields: String...) {

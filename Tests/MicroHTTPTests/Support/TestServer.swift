@@ -202,6 +202,17 @@ extension Router {
                 headers: [HTTPHeader("Content-Type", "text/event-stream")], loop: loop, context: request.query("context").flatMap { UInt64($0) } ?? 0)
         }
     }
+
+    /// A route of WebSockets.
+    mutating func onSocket(_ pattern: String, _ loop: EventStreamLoop) {
+        on("GET", pattern) { request, responder in
+            do throws(HTTPProblem) {
+                responder.openSocket(try WebSocketHandshake(request), loop: loop, context: 0)
+            } catch {
+                responder.respond(error.response)
+            }
+        }
+    }
 }
 
 func openDescriptors() -> Int {
