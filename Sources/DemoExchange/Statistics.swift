@@ -23,11 +23,13 @@ public struct Statistics: Sendable, Equatable {
 }
 
 extension Statistics {
-    /// A JSON object of the connection counts, and of REST requests by path and query.
+    /// A JSON object of the connection counts, of the connections subscribed to each stream now, and of REST requests by path and query.
     var json: String {
-        let targets = requests.map { "\(JSONValue.quoted($0.key)):\($0.value)" }.joined(separator: ",")
+        func object(_ counts: [String: Int]) -> String {
+            "{" + counts.map { "\(JSONValue.quoted($0.key)):\($0.value)" }.joined(separator: ",") + "}"
+        }
         let counts = #""connectionsEver":\#(connectionsEver),"connectionsNow":\#(connectionsNow),"controlMessages":\#(controlMessages)"#
-        return "{\(counts),\"requests\":{\(targets)}}"
+        return #"{\#(counts),"activeSubscriptions":\#(object(activeSubscriptions)),"requests":\#(object(requests))}"#
     }
 }
 

@@ -70,9 +70,13 @@ def blocks(kind):
     return re.findall(rf"```{kind}\n(.*?)```", PAGE.read_text(), re.S)
 
 
-def freqtrade(base):
-    """The part of freqtrade's `exchange` that the page gives, for another address."""
-    return json.loads("{" + blocks("json")[0].replace(ADDRESS, base) + "}")
+def freqtrade(base, sockets=False):
+    """The part of freqtrade's `exchange` that the page gives, for another address; with what it gives for sockets."""
+    given = {}
+    for block in blocks("json")[:2 if sockets else 1]:
+        text = block.replace(ADDRESS, base).replace(ADDRESS.replace("http", "ws"), base.replace("http", "ws"))
+        given |= json.loads("{" + text + "}")
+    return given
 
 
 def main(options):

@@ -33,6 +33,7 @@ FOR_TRADES = ("markPriceKlines", "fundingRate")
 """What freqtrade asks for open trades, which no stream has."""
 ONCE = ("fundingRate",)
 """Of those, what holds for an hour: it is asked for once. The bars' last one is open, so they are asked for again."""
+SOCKETS = re.compile(r'^futures_gateway_socket_connections\{form="\w+"\} (\d+)', re.M)
 STRATEGY = '''from freqtrade.strategy import IStrategy
 
 
@@ -61,14 +62,14 @@ class Everything(IStrategy):
 '''
 
 
-def configuration(base, pairs):
+def configuration(base, pairs, sockets):
     """What a user writes. What docs/read/bots.md adds for the gateway is the only thing that is ours."""
     side = {"price_side": "same", "use_order_book": True, "order_book_top": 1}
     return {
         "dry_run": True, "trading_mode": "futures", "margin_mode": "isolated", "max_open_trades": 3, "stake_currency": "USDT", "stake_amount": 200,
         "dry_run_wallet": 10_000, "timeframe": "1m", "entry_pricing": side, "exit_pricing": side, "bot_name": "bot", "initial_state": "running",
         "exchange": {"name": "binance", "pair_whitelist": [f"{pair[:-4]}/USDT:USDT" for pair in pairs], "pair_blacklist": [],
-                     **examples.freqtrade(base)},
+                     **examples.freqtrade(base, sockets)},
         "pairlists": [{"method": "StaticPairList"}], "internals": {"process_throttle_secs": 5, "heartbeat_interval": 60},
     }
 
@@ -138,6 +139,18 @@ def resyncs(gateway):
             print(f"{name}: {json.dumps(incident)}", flush=True)
 
 
+def open_sockets(gateway):
+    return sum(map(int, SOCKETS.findall(gateway.ask("GET", "/metrics")[1])))
+
+
+def tell_sockets(bots, before, after):
+    """How many sockets were open before the restart and at the end, and how often bots took bars from REST instead."""
+    instead = sum(bot.log.read_text(errors="replace").count("falling back to REST") for bot in bots)
+    print(f"sockets: {before} before the restart, {after} at the end; bots fell back to REST {instead} times", flush=True)
+    return [f"{count} sockets {when} for {len(bots)} bots" for when, count in (("before the restart", before), ("at the end", after))
+            if count < len(bots)]
+
+
 def repeated(asked, keeps=ONCE):
     """What was asked for more than once though it still held: a start time and a symbol make it one."""
     return {target: times for target, times in asked.items() if stand.endpoint(target) in keeps and times > 1}
@@ -155,7 +168,7 @@ def main(options):
     pairs = [symbol for symbol in venue.symbols(options.symbols) if "_" not in symbol and symbol.endswith("USDT")][:options.pairs]
     gateway = crowd.make(options, venue)
     port = gateway.port
-    (folder / "config.json").write_text(json.dumps(configuration(f"http://{gateway.host}:{port}", pairs), indent=1))
+    (folder / "config.json").write_text(json.dumps(configuration(f"http://{gateway.host}:{port}", pairs, options.sockets), indent=1))
     before, bots = stand.Account(venue, gateway), []
     begin = time.time()
     for number in range(options.bots):
@@ -170,6 +183,7 @@ def main(options):
     time.sleep(max(0, 62 - time.time() % 60))
     killed_at, killed = time.time(), stand.Account(venue, gateway)
     if options.mirror == "gateway":
+        sockets = open_sockets(gateway)
         resyncs(gateway)
         gateway.signal(signal.SIGKILL)
         gateway.process.wait()
@@ -180,6 +194,8 @@ def main(options):
     ended_at, ended = time.time(), stand.Account(venue, gateway)
     if options.mirror == "gateway":
         resyncs(gateway)
+        if options.sockets:
+            faults += tell_sockets(bots, sockets, open_sockets(gateway))
     for bot in bots:
         bot.process.poll() is None and bot.process.send_signal(signal.SIGINT)
     for bot in bots:

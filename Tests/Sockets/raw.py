@@ -4,6 +4,7 @@ import random
 import time
 
 import cuts
+import fleet
 import hostile
 import messages
 import same
@@ -16,9 +17,9 @@ SYMBOLS = 8
 class Stage:
     """An exchange, a gateway before it, and the symbols that the checks use."""
 
-    def __init__(self, options, name, *exchange_options):
+    def __init__(self, options, name, listed, *exchange_options):
         self.dice = random.Random(f"{options.seed} {name}")
-        self.venue = stand.Venue(options.executable, 24, 100_000_000, "--seed", options.seed % 100_000 + 1, *exchange_options)
+        self.venue = stand.Venue(options.executable, listed, 100_000_000, "--seed", options.seed % 100_000 + 1, *exchange_options)
         linger = self.dice.choice((0, 2, 60)) if options.linger is None else options.linger
         print(f"{name}: linger {linger} s", flush=True)
         arguments = ["--venue", options.venue, "--lines", options.lines, "--linger", linger]
@@ -37,21 +38,23 @@ class Stage:
 
 
 CHECKS = {
-    "frames": (lambda stage, options: same.check(stage, options.frames), ()),
-    "starts": (lambda stage, options: starts.check(stage, options.starts), ("--book-updates", 30)),
-    "cuts": (lambda stage, options: cuts.check(stage, options.outages), ("--book-updates", 50)),
-    "messages": (lambda stage, options: messages.check(stage), ()),
-    "hostile": (lambda stage, options: hostile.check(stage, options.hostile_seconds), ("--book-updates", 100)),
+    "frames": (lambda stage, options: same.check(stage, options.frames), (24,)),
+    "starts": (lambda stage, options: starts.check(stage, options.starts), (24, "--book-updates", 30)),
+    "cuts": (lambda stage, options: cuts.check(stage, options.outages), (24, "--book-updates", 50)),
+    "messages": (lambda stage, options: messages.check(stage), (24,)),
+    "fleet": (lambda stage, options: fleet.check(stage, 64, 50, 60), (70, "--book-updates", 2)),
+    "hostile": (lambda stage, options: hostile.check(stage, options.hostile_seconds), (24, "--book-updates", 100)),
 }
+"""Each check, and the options of its exchange: the number of symbols, and others."""
 
 
 def main(options):
     print(f"seed {options.seed}", flush=True)
     faults = []
     for name in options.checks:
-        run, exchange_options = CHECKS[name]
+        run, exchange = CHECKS[name]
         begun = time.monotonic()
-        stage = Stage(options, name, *exchange_options)
+        stage = Stage(options, name, *exchange)
         try:
             found = run(stage, options)
         except Exception as error:

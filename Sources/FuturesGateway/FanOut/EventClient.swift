@@ -28,6 +28,12 @@ struct EventClient: ~Copyable {
         var awaitedGroup: Int?
     }
 
+    private enum Body {
+        case plain
+        case gzip(GzipBody)
+        case socket(SocketPeer)
+    }
+
     /// Bytes for this reader only, as sent over the network: compressed if the reader gets gzip.
     struct PrivateBytes {
         let bytes: [UInt8]
@@ -38,13 +44,11 @@ struct EventClient: ~Copyable {
     let number: UInt64
     let stream: EventStream
     var options: ConnectionOptions
-    /// The state of a socket; nil for an event stream.
-    let socket: SocketPeer?
+    /// The state that only some kinds of bodies have.
+    private let body: Body
     /// When the connection ends, monotonic nanoseconds. If it is already ending, when it is cut if the farewell could not be sent.
     var endsAt: Int64
     var reader: ReaderCursors
-    /// Nil if the body is not gzip.
-    let gzip: GzipBody?
     /// Bytes to send before anything from the rings: the session, snapshots, the rest of an event that a full socket split, the farewell.
     var privateBytes: [PrivateBytes] = []
     var lastWrite: Int64
@@ -66,11 +70,16 @@ struct EventClient: ~Copyable {
         self.options = options
         endsAt = options.timeout.map { now &+ Int64($0) * 1_000_000_000 } ?? .max
         reader = ReaderCursors(format: options.format, remaining: options.count, tellsTimings: options.tellsTimings)
-        gzip = options.isCompressed ? GzipBody() : nil
-        socket = options.format.isOfVenue ? SocketPeer(limits, now: now) : nil
+        body = options.format.isOfVenue ? .socket(SocketPeer(limits, now: now)) : options.isCompressed ? .gzip(GzipBody()) : .plain
         isReplaying = options.isFedAlone
         lastWrite = now
     }
+
+    /// The state of a socket; nil for an event stream.
+    var socket: SocketPeer? { if case .socket(let peer) = body { peer } else { nil } }
+
+    /// Nil if the body is not gzip.
+    var gzip: GzipBody? { if case .gzip(let gzip) = body { gzip } else { nil } }
 
     /// The silence after which the reader gets a heartbeat, nanoseconds.
     var heartbeat: Int64 { Int64(options.heartbeat) * 1_000_000_000 }

@@ -35,8 +35,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     var clients = Slab<EventClient>()
     /// The readers' slots by their numbers.
     private var slots: [UInt64: Int32] = [:]
-    /// Open streams for which the hub has not posted `open` yet, with what their clients have sent.
-    private var unclaimed: [EventStream: [UInt8]] = [:]
+    private var unclaimed = UnclaimedStreams()
     /// The rings that have grown since `enqueueReaders`.
     var grownRings: [Int] = []
     /// The slots of readers with unsent data, in the order of their turns. Those before `nextQueued` have been served.
@@ -81,16 +80,15 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     var mayBeServedElsewhere: Bool { patience == nil && tally.compressedReaders == 0 }
 
     func streamDidOpen(_ stream: EventStream, context: UInt64) {
-        unclaimed[stream] = []
+        unclaimed.add(stream)
         callbacks.opened(stream, context)
     }
 
     func streamDidNotOpen(context: UInt64) { callbacks.closed(context) }
 
     func streamDidReceive(_ stream: EventStream, _ bytes: UnsafeRawBufferPointer) {
-        if let early = unclaimed[stream] {
-            guard early.count + bytes.count <= limits.sockets.messageBytes else { return stream.fail() }
-            unclaimed[stream] = early + bytes
+        if unclaimed.contains(stream) {
+            if !unclaimed.append(bytes, of: stream, atMost: limits.sockets.messageBytes) { stream.fail() }
         } else if isRead(stream) {
             settle(stream.slot, receive(&clients[stream.slot], bytes, Self.now))
         }
@@ -103,7 +101,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     }
 
     func streamDidClose(_ stream: EventStream) {
-        guard unclaimed.removeValue(forKey: stream) == nil else { return }
+        guard unclaimed.remove(stream) == nil else { return }
         guard isRead(stream) else { return assertionFailure("A stream closed that was never opened, or that the fan-out had ended itself.") }
         forget(stream.slot)
     }
@@ -174,7 +172,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     }
 
     private func open(_ number: UInt64, _ stream: EventStream, _ opening: Opening, _ now: Int64) {
-        guard let early = unclaimed.removeValue(forKey: stream) else {
+        guard let early = unclaimed.remove(stream) else {
             callbacks.closed(number)
             return
         }

@@ -27,16 +27,17 @@ struct SocketSession: Sendable {
     static let longestID = 36
     private static let longestName = 100
 
-    /// Whether messages have an envelope with the name of their stream.
-    private(set) var isCombined: Bool
+    // In this order the fields need the least memory.
     /// In the order of subscription. Some may be names that the venue does not know: it accepts them, and sends nothing.
     private(set) var names: [String] = []
+    let openedAt: Instant
+    private let mostStreams: UInt32
+    /// Whether messages have an envelope with the name of their stream.
+    private(set) var isCombined: Bool
     /// Whether errors are in a member `error`, as on the paths that Binance added in 2026.
     let hasErrorObjects: Bool
-    private let mostStreams: UInt32
     /// Whether the names are those of the socket's streams, and are not kept.
     private var areNamesOmitted = false
-    let openedAt: Instant
 
     init(_ target: SocketTarget, maximumStreams: Int, at instant: Instant) {
         (isCombined, hasErrorObjects, mostStreams, openedAt) = (target.isCombined, target.isRouted, UInt32(clamping: maximumStreams), instant)

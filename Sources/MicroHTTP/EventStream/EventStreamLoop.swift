@@ -212,7 +212,7 @@ public final class EventStreamLoop: ThreadBody {
                 let count = recv(entry.pointee.descriptor, buffer.baseAddress, buffer.count, neverWaiting)
                 if count > 0 {
                     let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
-                    guard let opener = entry.pointee.opener?.takeUnretainedValue() else {
+                    guard let opener = entry.pointee.sealer?.takeUnretainedValue().opener else {
                         writer.streamDidReceive(stream, bytes)
                         continue
                     }

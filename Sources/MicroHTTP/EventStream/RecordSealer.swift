@@ -32,6 +32,8 @@ final class RecordSealer: @unchecked Sendable {
     private var saidGoodbye = false
     /// Whether the key has encrypted as much as it may, except for the end.
     private(set) var isSpent = false
+    /// Decrypts the bytes from the client of a WebSocket; nil for other streams.
+    var opener: RecordOpener?
 
     /// Nil if the connection's session cannot be taken over. It can if it uses TLS 1.2 or 1.3 with authenticated encryption and the kernel does not
     /// encrypt (`ktls = true` in GnuTLS's configuration). Otherwise the records would be encrypted twice.

@@ -5,8 +5,6 @@ import Glibc
 struct StreamChannel: Sendable {
     let descriptor: Int32
     let sealer: RecordSealer?
-    /// Decrypts the bytes from the client of a WebSocket; nil without TLS.
-    var opener: RecordOpener?
 
     /// Ends a stream that no loop has taken over.
     func end(_ ending: StreamEnding) {

@@ -56,15 +56,15 @@ final class StreamHandover: Sendable {
             return cmhd_end_with_error
         }
         let session = cmhd_session(connection.pointer)
-        let opener = isSocket ? session.flatMap { RecordOpener($0) } : nil
         let sealer = session.flatMap { RecordSealer($0) }
-        guard session == nil || sealer != nil && (!isSocket || opener != nil) else {
+        if isSocket { sealer?.opener = session.flatMap { RecordOpener($0) } }
+        guard session == nil || sealer != nil && (!isSocket || sealer?.opener != nil) else {
             close(copy)
             loop.cancel(context)
             return cmhd_end_with_error
         }
         prepareSocket(copy)
-        let channel = StreamChannel(descriptor: copy, sealer: sealer, opener: opener)
+        let channel = StreamChannel(descriptor: copy, sealer: sealer)
         guard let slot = connection.slot, server.inFlight.streamBegan(in: loop) else {
             loop.cancel(context)
             channel.end(.orderly)

@@ -20,7 +20,6 @@ struct StreamTable {
         var owner: Unmanaged<HTTPServer>?
         /// Encrypts the bytes; nil without TLS.
         var sealer: Unmanaged<RecordSealer>?
-        var opener: Unmanaged<RecordOpener>?
     }
 
     let epoll: Int32
@@ -68,7 +67,6 @@ struct StreamTable {
         }
         entry.pointee.descriptor = stream.channel.descriptor
         entry.pointee.sealer = stream.channel.sealer.map { .passRetained($0) }
-        entry.pointee.opener = stream.channel.opener.map { .passRetained($0) }
         entry.pointee.isOpen = true
         entry.pointee.isSocket = stream.isSocket
         entry.pointee.owner = Unmanaged.passRetained(stream.owner)
@@ -129,7 +127,6 @@ struct StreamTable {
         if ended.isOpen { openCount -= 1 } else { leavingCount -= 1 }
         epoll_ctl(epoll, EPOLL_CTL_DEL, ended.descriptor, nil)
         ended.sealer?.release()
-        ended.opener?.release()
         endSocket(ended.descriptor, ending)
         ended.owner?.takeRetainedValue().streamEnded()
     }
