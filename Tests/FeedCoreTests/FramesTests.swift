@@ -111,6 +111,20 @@ import Testing
         #expect(setup.passed == [nil, "9"])
     }
 
+    /// A strict client takes a repeated message for a gap.
+    @Test func aSnapshotForALiveBookSendsNoMessageTwice() {
+        var setup = Setup(.depth(symbol: Self.btc))
+        setup.receive(Self.depth(5, 6, after: 4), "6")
+        setup.answerFetches(Self.depth(0, 5, after: nil))
+        setup.receive(Self.depth(7, 7, after: 6), "7")
+        setup.core.forgetEffects()
+        setup.core.step(.refetch(setup.name))
+        setup.answerFetches(Self.depth(0, 7, after: nil))
+        #expect(setup.passed.isEmpty)
+        setup.receive(Self.depth(8, 8, after: 7), "8")
+        #expect(setup.passed == ["8"])
+    }
+
     @Test func missingTradesAreReportedInsteadOfPapered() {
         var setup = Setup(.aggregateTrade(symbol: Self.btc), backfillLimit: 100)
         setup.answerFetches(Self.trade(1))

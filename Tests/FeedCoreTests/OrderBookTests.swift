@@ -242,19 +242,53 @@ private func snapshot(_ last: UInt64, bids: [(Int, Int)] = [(99, 1)], asks: [(In
         #expect(book.isThin)
         #expect(book.receive(event(6, 7, 7, bids: [(97, 2)])) == .applied)
         #expect(!book.isThin)
-        #expect(book.adopt(snapshot(6, bids: [(96, 1), (95, 1), (94, 1), (93, 1)])) == .built)
+        #expect(book.adopt(snapshot(6, bids: [(96, 1), (95, 1), (94, 1), (93, 1)])) == .refreshed)
         #expect(book.levels().bids == levels([(97, 2), (96, 1), (95, 1), (94, 1)]))
     }
 
-    @Test func aThinBookOfAQuietMarketTakesTheSnapshotThatIsAhead() {
+    @Test func aThinBookOfAQuietMarketTakesTheSnapshotThatIsAheadWithTheNextUpdate() {
         var book = OrderBook(limit: 4)
         _ = book.receive(event(0, 1, 5))
         #expect(book.adopt(snapshot(5, bids: [(99, 1), (98, 1), (97, 1), (96, 1)])) == .built)
         #expect(book.receive(event(5, 6, 6, bids: [(99, 0), (98, 0), (97, 0)])) == .applied)
-        #expect(book.adopt(snapshot(10, bids: [(96, 1), (95, 1), (94, 1), (93, 1)])) == .waiting, "the numbers are other symbols' too")
-        #expect(book.isQuiet && book.levels().bids == levels([(96, 1), (95, 1), (94, 1), (93, 1)]))
-        #expect(book.receive(event(6, 12, 12, bids: [(95, 3)])) == .built)
+        #expect(book.adopt(snapshot(10, bids: [(96, 1), (95, 1), (94, 1), (93, 1)])) == .refreshed, "the numbers are other symbols' too")
+        #expect(book.stands && book.levels().lastUpdateID == 6 && book.levels().bids == levels([(96, 1)]))
+        #expect(book.receive(event(6, 12, 12, bids: [(95, 3)])) == .refreshed)
         #expect(book.levels().bids == levels([(96, 1), (95, 3), (94, 1), (93, 1)]))
+    }
+
+    @Test func aCompleteBookTakesTheLevelsOfASnapshotThatWasRequestedForIt() {
+        var book = OrderBook(limit: 4)
+        _ = book.receive(event(0, 1, 5))
+        #expect(book.adopt(snapshot(5, bids: [(99, 1), (98, 1), (97, 1), (96, 1)])) == .built)
+        #expect(book.receive(event(5, 6, 6, bids: [(99, 0)])) == .applied)
+        book.awaitRefill()
+        #expect(book.receive(event(6, 7, 7, bids: [(98, 2)])) == .applied)
+        #expect(book.adopt(snapshot(6, bids: [(98, 1), (97, 1), (96, 1), (95, 1)])) == .refreshed)
+        #expect(book.levels().lastUpdateID == 7 && book.levels().bids == levels([(98, 2), (97, 1), (96, 1), (95, 1)]))
+    }
+
+    @Test func aCompleteBookStaysCompleteWhileASnapshotIsAheadOfTheStream() {
+        var book = OrderBook(limit: 4)
+        _ = book.receive(event(0, 1, 5))
+        #expect(book.adopt(snapshot(5, bids: [(99, 1), (98, 1), (97, 1), (96, 1)])) == .built)
+        book.awaitRefill()
+        #expect(book.receive(event(5, 6, 6, bids: [(99, 0)])) == .applied)
+        #expect(book.adopt(snapshot(9, bids: [(98, 5), (97, 1), (96, 1), (95, 1)])) == .ahead)
+        #expect(book.receive(event(6, 7, 8, bids: [(98, 4)])) == .applied)
+        #expect(book.stands && book.levels().bids == levels([(98, 4), (97, 1), (96, 1)]))
+        #expect(book.receive(event(8, 9, 10, bids: [(98, 6)])) == .refreshed)
+        #expect(book.levels().lastUpdateID == 10 && book.levels().bids == levels([(98, 6), (97, 1), (96, 1), (95, 1)]))
+    }
+
+    @Test func aSnapshotThatMissesUpdatesLeavesTheCompleteBookAlone() {
+        var book = OrderBook(limit: 4)
+        _ = book.receive(event(0, 1, 5))
+        #expect(book.adopt(snapshot(5, bids: [(99, 1)])) == .built)
+        #expect(book.receive(event(5, 6, 8, bids: [(99, 3)])) == .applied)
+        book.awaitRefill()
+        #expect(book.adopt(snapshot(6, bids: [(99, 2)])) == .refreshed, "the update 8 came before the request")
+        #expect(book.levels().lastUpdateID == 8 && book.levels().bids == levels([(99, 3)]))
     }
 
     @Test func randomUpdatesKeepTheSidesSortedAndEqualToADictionary() {

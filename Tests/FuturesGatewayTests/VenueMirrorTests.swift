@@ -117,6 +117,20 @@ import Testing
         }
     }
 
+    /// A client whose socket was closed asks for the book while it subscribes again. A kept book would lack the changes until then.
+    @Test func aBookIsAwaitedWhileItsOutageIsShort() async throws {
+        try await Self.open { house in
+            let target = "/fapi/v1/depth?symbol=BTCUSDT&limit=5"
+            #expect(try await house.client.get(target).status == 200)
+            let reader = try await house.client.events("streams=btcusdt@depth@100ms")
+            house.exchange.dropConnections()
+            _ = try await reader.next("status") { $0.data["state"] == "recovering" }
+            let answer = try await house.client.get(target)
+            #expect(answer.status == 200 && answer.header("X-Feed-State") == "live" && answer.header("X-Feed-Unverified-Ms") != nil)
+            #expect(house.requests("depth?symbol=BTCUSDT&limit=5") == 0)
+        }
+    }
+
     @Test func whoHangsUpWaitsNoMore() async throws {
         try await Self.open { house in
             house.exchange.setStalled(true)

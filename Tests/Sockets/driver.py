@@ -300,8 +300,9 @@ async def sdk(verdict):
         return data.to_dict() if hasattr(data, "to_dict") else dict(data)
 
     async def follow(connection):
-        for name in ("close", "reconnect"):
-            connection.on_connection(name, lambda *words: ended.set())
+        connection.on_connection("close", lambda *words: ended.set())
+        # After the venue's notice the library opens the connection and its streams again by itself.
+        connection.on_connection("reconnect", lambda *words: verdict.reconnected())
         for symbol in verdict.options.symbols:
             book = Joined(verdict, symbol, lambda symbol=symbol: fetch(symbol))
             stream = await connection.aggregate_trade_streams(symbol=symbol.lower())
@@ -318,7 +319,7 @@ async def sdk(verdict):
             stream = await call(**given)
             stream.on("message", lambda data, kind=kind: verdict.event(kind))
 
-    # The library only reports the end of a connection.
+    # The library only reports the end of a connection without a notice.
     while verdict.left > 2:
         ended.clear()
         try:
@@ -481,7 +482,8 @@ async def unicorn(verdict):
             before = state["last_update_id"]
             bids, asks = dict(state["bids"]), dict(state["asks"])
             if state.get("is_synchronized") and before == depth.depth_caches[market]["last_update_id"]:
-                await asyncio.sleep(0)
+                # The library's thread changes the sides before the update id. It gets time to complete such a change, which the look below finds.
+                await asyncio.sleep(0.005)
                 if bids and asks:
                     out_since[symbol] = time.monotonic()
                     tops = strict.sides({k: v for k, v in bids.items() if float(v)}, {k: v for k, v in asks.items() if float(v)}, 20)

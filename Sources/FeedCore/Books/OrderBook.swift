@@ -110,6 +110,8 @@ struct OrderBook: Sendable {
         case built
         /// The book includes the update now.
         case applied
+        /// The book includes the update, and the levels of the snapshot that was ahead of the stream.
+        case refreshed
         /// The book already included the update.
         case repeated
         /// An update was lost; the event starts a new buffer.
@@ -119,6 +121,10 @@ struct OrderBook: Sendable {
     enum Adoption: Equatable, Sendable {
         /// The book is complete, and the buffered events are applied.
         case built
+        /// The complete book stays complete. It has the snapshot's levels now, or needs none of them.
+        case refreshed
+        /// The complete book takes the snapshot's levels when the stream reaches the snapshot.
+        case ahead
         /// The buffered events do not reach the snapshot yet, or there are none; the snapshot waits for them.
         case waiting
         /// The snapshot is older than the first buffered event.
@@ -141,8 +147,12 @@ struct OrderBook: Sendable {
     private var phase = Phase.buffering([])
     private var bids: BookSide
     private var asks: BookSide
-    /// The updates applied since the book became thin. They are applied again on top of the next snapshot, also if one level was added in the meantime.
+    /// The updates applied since the complete book became thin or a snapshot was requested for it. They are applied again on top of that snapshot.
     private var sinceThin: [DepthLevels] = []
+    /// Whether a snapshot is requested for the complete book.
+    private var isRefilled = false
+    /// A snapshot for the complete book that the stream has not reached.
+    private var aheadOfStream: DepthLevels?
     private(set) var lastUpdateID: UInt64 = 0
     private(set) var time: Int64 = 0
     private var symbol = ""
@@ -196,7 +206,7 @@ struct OrderBook: Sendable {
 
     /// Starts over: the next event begins a new buffer. The old levels and their update id stay visible until new ones arrive.
     mutating func reset() {
-        sinceThin = []
+        forgetRefill()
         isAsFetched = false
         phase = .buffering([])
     }
@@ -206,6 +216,17 @@ struct OrderBook: Sendable {
         show(levels)
         reset()
     }
+
+    /// A snapshot is requested: a complete book keeps the updates from now on, so that it can take the snapshot's levels.
+    mutating func awaitRefill() { isRefilled = stands }
+
+    /// The snapshot did not arrive, or cannot be used.
+    mutating func abandonRefill() {
+        isRefilled = false
+        if !isThin { forgetRefill() }
+    }
+
+    private mutating func forgetRefill() { (sinceThin, isRefilled, aheadOfStream) = ([], false, nil) }
 
     mutating func receive(_ event: DepthLevels) -> Outcome {
         switch phase {
@@ -224,8 +245,8 @@ struct OrderBook: Sendable {
             }
             phase = .buffering([event])
             return switch adopt(snapshot) {
-            case .built: .built
-            case .waiting: .buffered(isFirst: false)
+            case .built, .refreshed: .built
+            case .waiting, .ahead: .buffered(isFirst: false)
             case .tooOld: restart(with: event, "the snapshot is older than the stream")
             case .lost(let reason): restart(with: event, reason)
             }
@@ -247,24 +268,50 @@ struct OrderBook: Sendable {
             } else {
                 apply(event)
             }
-            if isThin || !sinceThin.isEmpty { sinceThin.append(event) }
-            if sinceThin.count > Self.bufferLimit { sinceThin = [] }
-            return .applied
+            if isThin || isRefilled || !sinceThin.isEmpty { sinceThin.append(event) }
+            if sinceThin.count > Self.bufferLimit { forgetRefill() }
+            guard let snapshot = aheadOfStream, snapshot.lastUpdateID <= lastUpdateID else { return .applied }
+            return switch refill(with: snapshot) {
+            case .lost(let reason): restart(with: event, reason)
+            default: .refreshed
+            }
         }
     }
 
-    /// Processes a snapshot. A complete book needs none: it is newer than the snapshot, or will be after the events that the snapshot includes.
+    /// Takes the levels of a snapshot into the complete book, which stays complete.
+    private mutating func refill(with snapshot: DepthLevels) -> Adoption {
+        guard snapshot.lastUpdateID <= lastUpdateID else {
+            aheadOfStream = snapshot
+            // The update ids are those of all symbols, so in a quiet market it may take long until an update reaches the snapshot.
+            return snapshot.compared(with: levels()) == .same ? .refreshed : .ahead
+        }
+        let events = sinceThin.drop { $0.lastUpdateID <= snapshot.lastUpdateID }
+        let isJoined = events.first.map { ($0.previousUpdateID ?? .max) <= snapshot.lastUpdateID } ?? (snapshot.lastUpdateID == lastUpdateID)
+        guard isJoined else {
+            abandonRefill()
+            return .refreshed
+        }
+        let before = self
+        show(snapshot)
+        for event in events { apply(event) }
+        isAsFetched = false
+        forgetRefill()
+        guard isCrossed else {
+            bids.keepHandedOut()
+            asks.keepHandedOut()
+            return .refreshed
+        }
+        self = before
+        reset()
+        return .lost("the book is crossed")
+    }
+
+    /// Processes a snapshot. A complete book does not depend on it: it is newer than the snapshot, or will be after the events that the snapshot
+    /// includes.
     mutating func adopt(_ snapshot: DepthLevels) -> Adoption {
         let events: [DepthLevels]
-        var saysTheSame = false
         switch phase {
-        case .standing:
-            guard !snapshot.isCrossed, let first = sinceThin.first, (first.previousUpdateID ?? .max) <= snapshot.lastUpdateID else { return .built }
-            events = sinceThin
-            sinceThin = []
-            // Update ids are shared between symbols, so in a quiet market no update may ever reach a snapshot that is ahead.
-            saysTheSame = snapshot.compared(with: levels()) == .same
-            phase = .buffering(events)
+        case .standing: return snapshot.isCrossed ? .refreshed : refill(with: snapshot)
         case .waiting(let known):
             guard known.lastUpdateID <= snapshot.lastUpdateID else { return .waiting }
             events = []
@@ -274,7 +321,7 @@ struct OrderBook: Sendable {
         let relevant = events.drop { $0.lastUpdateID < snapshot.lastUpdateID }
         guard let first = relevant.first else {
             phase = .waiting(snapshot)
-            if events.isEmpty || saysTheSame { show(snapshot) }
+            if events.isEmpty { show(snapshot) }
             return .waiting
         }
         guard let previous = first.previousUpdateID, previous <= snapshot.lastUpdateID else { return .tooOld }

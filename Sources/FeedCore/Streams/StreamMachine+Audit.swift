@@ -39,7 +39,7 @@ extension StreamMachine {
         case .waiting where snapshot.lastUpdateID == content.book?.lastUpdateID: conclude(&feed)
         case .waiting where snapshot.lastUpdateID > content.book?.lastUpdateID ?? .max:
             if content.compared(with: fetched.rows) == .newer { findAhead(&feed) }
-        case .waiting, .tooOld, .lost: audit.running = nil
+        case .waiting, .refreshed, .ahead, .tooOld, .lost: audit.running = nil
         }
     }
 

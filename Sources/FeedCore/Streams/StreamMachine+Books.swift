@@ -18,6 +18,10 @@ extension StreamMachine {
         case .built:
             bookStands(source: .websocket, eventTime: eventTime, as: FeedEvent.Kind.updated, &feed)
             passOnNewest(&feed)
+        case .refreshed:
+            advanceAudit(event, &feed)
+            bookStands(source: .rest, eventTime: eventTime, as: FeedEvent.Kind.fetched, &feed)
+            passOnNewest(&feed)
         case .applied:
             let recovers = freshness.outage != nil
             endOutage(by: .continuous, missed: 0, &feed)
@@ -48,6 +52,12 @@ extension StreamMachine {
             freshness.prove(askedAt)
             bookStands(source: .rest, eventTime: eventTime, as: FeedEvent.Kind.fetched, &feed)
             passOnNewest(&feed)
+        case .refreshed:
+            // The newest message was passed on when it arrived.
+            freshness.prove(askedAt)
+            bookStands(source: .rest, eventTime: eventTime, as: FeedEvent.Kind.fetched, &feed)
+        case .ahead:
+            break
         case .waiting where content.book?.isQuiet == true:
             freshness.prove(askedAt)
             if followsSubscription { fetching.need = .nothing } else { fetching.require(.confirmation) }

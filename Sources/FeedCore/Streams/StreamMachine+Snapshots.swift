@@ -51,6 +51,7 @@ extension StreamMachine {
         var part = FetchRequest.Part.complete
         if case .running(let next, _, _) = fetching.backfill { part = .from(next) }
         fetching.at = nil
+        content.book?.awaitRefill()
         let attempt = request(part, &feed)
         fetching.running = Fetching.Request(attempt: attempt, followsSubscription: subscription.isEffective, askedAt: feed.now.instant)
         return nil
@@ -173,6 +174,7 @@ extension StreamMachine {
     private static let invalidSymbol = -1121
 
     mutating func fetchFailed(_ error: FeedError, _ feed: inout FeedContext) {
+        content.book?.abandonRefill()
         publish(.failed(error, fetch: true), &feed)
         guard fetching.isNeeded else { return }
         // With any error, the content stays incomplete. Only the listing can show that there is nothing to complete.

@@ -37,6 +37,8 @@ struct EventClient: ~Copyable {
     /// Bytes for this reader only, as sent over the network: compressed if the reader gets gzip.
     struct PrivateBytes {
         let bytes: [UInt8]
+        /// Whether they answer a message of the client.
+        var isAnswer = false
         /// How many of them the kernel has accepted.
         var sent = 0
     }

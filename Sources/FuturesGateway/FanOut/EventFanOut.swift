@@ -160,7 +160,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         case .refill(let value): return refill(&client, value, now)
         case .play(let bytes): return play(&client, bytes, now)
         case .send(let bytes):
-            enqueuePrivate(&client, bytes)
+            answer(&client, bytes)
             return flush(&client, now)
         case .reformat(let format, let rings): return reformat(&client, format, rings, now)
         case .goLive(let values, let head, let after, let news): return goLive(&client, values, head, after, news, now)

@@ -40,7 +40,7 @@ final class FanOutInbox: Sendable {
         /// The reader has received the whole replay. If it has everything up to `after`, it gets the following events; otherwise the snapshots.
         /// `news` announces which.
         case goLive([CachedValue], head: EventID, after: UInt64?, news: [UInt8])
-        /// Bytes for this reader alone.
+        /// The answer to a message of a socket's client.
         case send([UInt8])
         /// Reads the same streams in another format, from these rings, each of which replaces the ring before it.
         case reformat(EventFormat, [(old: Int, new: Int)])

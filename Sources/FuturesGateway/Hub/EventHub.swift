@@ -1,3 +1,4 @@
+import DequeModule
 import FuturesFeed
 import GatewayAccess
 import MicroHTTP
@@ -34,6 +35,8 @@ final class EventHub: FeedListener {
         var lastDropped: UInt64 = 0
         /// The number of the newest message of the venue.
         var lastMessage: UInt64 = 0
+        /// Messages of sockets' clients that are not answered yet, in the order of their arrival.
+        var socketRequests: Deque<(number: UInt64, text: [UInt8])> = []
         /// Looks after the sockets; nil while there are none.
         var socketWatch: RepeatedTask?
         /// Passes events to the tape; nil if nothing is recorded.
@@ -268,6 +271,9 @@ final class EventHub: FeedListener {
         if awaited == .fetch { feed.step(.refetch(name)) }
         return number
     }
+
+    /// Whether a request already waits for a fetch of the stream.
+    func isFetching(_ name: FuturesServiceStreamName) -> Bool { state.value.streams[name]?.waiters.areFetching ?? false }
 
     private func scheduleExpiry(_ name: FuturesServiceStreamName, _ number: UInt64, _ timeout: Duration, in delay: Duration) -> Scheduled<Void> {
         feed.loop.assumeIsolated().scheduleTask(in: TimeAmount(delay)) {

@@ -27,6 +27,9 @@ struct Waiters<Timer> {
 
     var isEmpty: Bool { waiters.isEmpty }
 
+    /// Whether a request waits for the result of a fetch.
+    var areFetching: Bool { waiters.values.contains { $0.awaited == .fetch } }
+
     mutating func add(_ waiter: Waiter, _ number: UInt64) { waiters[number] = waiter }
 
     /// Removes the requests that an event answers, and returns them with their answer.

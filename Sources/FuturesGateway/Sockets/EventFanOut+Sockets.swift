@@ -34,7 +34,7 @@ extension EventFanOut {
         var isOverLimit = false
         do throws(ClientFrames.Violation) {
             try socket.frames.read(bytes) { event in
-                isOverLimit = !socket.mayReceive(limits.sockets.messagesPerSecond, now: now)
+                if case .close = event {} else { isOverLimit = !socket.mayReceive(limits.sockets.messagesPerSecond, now: now) }
                 if !isOverLimit { events.append(event) }
                 return !isOverLimit
             }
@@ -51,11 +51,21 @@ extension EventFanOut {
         return flush(&client, now)
     }
 
+    /// Queues the answer to a message. A client that sends messages but reads no answers is closed, because its answers would need more and more memory.
+    func answer(_ client: inout EventClient, _ bytes: [UInt8]) {
+        guard !client.isEnding else { return }
+        let waiting = client.privateBytes.reduce(0) { $0 + ($1.isAnswer ? $1.bytes.count : 0) }
+        guard waiting + bytes.count <= limits.sockets.answerBytes else {
+            return sendOff(&client, reason: "The client reads too slowly: it reads no answers.")
+        }
+        client.privateBytes.append(EventClient.PrivateBytes(bytes: bytes, isAnswer: true))
+    }
+
     private func act(on event: ClientFrames.Event, _ client: inout EventClient, _ socket: SocketPeer, _ now: Int64) {
         tally.socketMessages &+= 1
         switch event {
         case .text(let text): callbacks.socketReceived(client.number, text)
-        case .ping(let payload): enqueuePrivate(&client, ServerFrame.pong(payload))
+        case .ping(let payload): answer(&client, ServerFrame.pong(payload))
         case .pong: socket.answeredAt = now
         case .binary:
             socket.violation = CloseCode.unsupportedData

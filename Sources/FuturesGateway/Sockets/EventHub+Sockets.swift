@@ -1,3 +1,4 @@
+import DequeModule
 import FuturesFeed
 import GatewayAccess
 import MicroHTTP
@@ -10,7 +11,7 @@ extension EventHub {
     /// Checks the limits for a new socket, registers it and returns its number. The caller must then call `open` or `closed`.
     func prepare(_ target: SocketTarget, for caller: Access.Caller) throws(Refusal) -> UInt64 {
         var session = SocketSession(target, maximumStreams: limits.streamsPerClient, at: Moment.current.instant)
-        let names = served(session.names, to: caller.principal)
+        let names = served(session.names)
         let number = try prepare(streams: names, ConnectionOptions(socket: session.format), for: caller)
         guard let connection = state.value.readers[number] else { return number }
         begin(names, from: connection.lease.address)
@@ -32,10 +33,10 @@ extension EventHub {
 
     /// The streams with these names that the venue's sockets have: none that the gateway polls, or builds from trades. Other names are accepted, but
     /// nothing is sent for them, as at the venue.
-    private func served(_ names: [String], to principal: Principal) -> [FuturesServiceStreamName] {
+    private func served(_ names: [String]) -> [FuturesServiceStreamName] {
         names.compactMap { text in
             guard let name = FuturesServiceStreamName(text), name.description == text, let traits = feed.dialect.traits(of: name), !traits.isPolled,
-                name.channel != .bar, feed.dialect.upstream(of: traits.endpoint) == 0, principal.permission.allows(stream: text)
+                name.channel != .bar, feed.dialect.upstream(of: traits.endpoint) == 0
             else { return nil }
             guard !feed.knows(name) else { return name }
             feed.refreshListing()
@@ -43,24 +44,38 @@ extension EventHub {
         }
     }
 
-    /// Answers a message of a socket's client.
+    /// Answers a message of a socket's client, after the messages that arrived before it.
     func socketReceived(_ number: UInt64, _ text: [UInt8]) {
-        guard let connection = state.value.readers[number], connection.isOpen, var session = connection.socket else { return }
+        state.value.socketRequests.append((number, text))
+        if state.value.socketRequests.count == 1 { answerSockets() }
+    }
+
+    private func answerSockets() {
         // A message that is on its way to the rings would be sent twice.
-        guard feed.hasToldAll else { return run { $0.socketReceived(number, text) } }
+        while feed.hasToldAll, let (number, text) = state.value.socketRequests.popFirst() { answer(number, text) }
+        if !state.value.socketRequests.isEmpty { run { $0.answerSockets() } }
+    }
+
+    private func answer(_ number: UInt64, _ text: [UInt8]) {
+        guard let connection = state.value.readers[number], connection.isOpen, var session = connection.socket else { return }
+        guard gatekeeper.takeRequest(by: connection.holder.principal, from: connection.lease.address, at: Access.now) else {
+            return end(number, code: "limit", reason: "Too many requests of your address or key in this second.")
+        }
         session.restoreNames(of: connection.streams)
         let answer = session.receive(text)
+        func send(_ answer: SocketSession.Answer) { rings.post(.send(ServerFrame.text(answer.text)), to: number) }
         if case .subscribe(let names) = answer.effect {
-            let gained = served(names, to: connection.holder.principal)
-            if let problem = refusal(of: gained, to: connection) {
-                return rings.post(.send(ServerFrame.text(session.error(.tooMany, problem, id: nil).text)), to: number)
+            if let forbidden = names.first(where: { !connection.holder.principal.permission.allows(stream: $0) }) {
+                return send(session.error(.invalidRequest, "Invalid request: your key does not permit \(forbidden)", id: answer.id))
             }
+            let gained = served(names)
+            if let problem = refusal(of: gained, to: connection) { return send(session.error(.tooMany, problem, id: answer.id)) }
             connection.socket = session
-            rings.post(.send(ServerFrame.text(answer.text)), to: number)
+            send(answer)
             return subscribe(connection, gained)
         }
         connection.socket = session
-        rings.post(.send(ServerFrame.text(answer.text)), to: number)
+        send(answer)
         switch answer.effect {
         case .nothing, .subscribe: break
         case .unsubscribe(let names): unsubscribe(connection, connection.streams.filter { names.contains($0.description) })

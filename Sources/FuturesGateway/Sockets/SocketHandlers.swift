@@ -37,6 +37,10 @@ struct SocketHandlers: Sendable {
         guard target.names.count <= hub.limits.streamsPerClient else {
             throw Problems.badParameter("streams", "must have at most \(hub.limits.streamsPerClient) names.")
         }
+        if let forbidden = target.names.first(where: { !caller.principal.permission.allows(stream: $0) }) {
+            hub.gatekeeper.count(.forbidden)
+            throw Problems.forbidden(stream: forbidden)
+        }
         hub.run { open(target, handshake, responder, caller, $0) }
     }
 

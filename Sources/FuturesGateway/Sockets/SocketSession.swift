@@ -16,6 +16,8 @@ struct SocketSession: Sendable {
 
     struct Answer: Equatable, Sendable {
         var text: [UInt8]
+        /// The request's id as JSON; nil if it has none.
+        var id: String?
         var effect = Effect.nothing
         /// Whether the venue closes the connection after the answer.
         var closes = false
@@ -143,12 +145,14 @@ struct SocketSession: Sendable {
         error(.invalidRequest, "Invalid request: params must be a list of names of streams, such as [\"btcusdt@aggTrade\"]", id: id)
     }
 
-    private func result(_ value: String, id: String?) -> Answer { Answer(text: Array(#"{"result":\#(value),"id":\#(id ?? "null")}"#.utf8)) }
+    private func result(_ value: String, id: String?) -> Answer {
+        Answer(text: Array(#"{"result":\#(value),"id":\#(id ?? "null")}"#.utf8), id: id)
+    }
 
     /// An error in one of the venue's two forms.
     func error(_ code: Code, _ message: String, id: String?) -> Answer {
         let members = #""code":\#(code.rawValue),"msg":\#(jsonString(message))"#
-        guard hasErrorObjects else { return Answer(text: Array("{\(members)}".utf8)) }
-        return Answer(text: Array((#"{"error":{\#(members)}"# + (id.map { #","id":\#($0)}"# } ?? "}")).utf8))
+        guard hasErrorObjects else { return Answer(text: Array("{\(members)}".utf8), id: id) }
+        return Answer(text: Array((#"{"error":{\#(members)}"# + (id.map { #","id":\#($0)}"# } ?? "}")).utf8), id: id)
     }
 }

@@ -19,23 +19,31 @@ struct AnswerPlan {
         case fetchNewest(VenueRelay)
         /// Fetches bars from before the stream's first one, then continues.
         case fetchBars([VenueRelay])
+        /// Fetches a snapshot of the book into the stream, because the market has moved away from the last one, then continues.
+        case refill
         /// Renders again, because `believesSilence` has changed.
         case renderAgain
         /// Passes the request on to the venue.
         case relay
     }
 
-    let reading: VenueReading
+    private(set) var reading: VenueReading
     /// Whether the answer must join the messages of a socket. It is then neither older than the subscription nor one of the venue's kept answers.
-    let isForSocket: Bool
+    private(set) var isForSocket = false
     /// Whether the last bar counts as the newest although its end has passed.
     private(set) var believesSilence = false
     private var contentDeadline: Instant?
     private var hasFetchedNewest = false
     private var hasFetchedBars = false
+    private var hasRefilled = false
 
-    /// - Parameter isForSocket: Whether the answer must join the messages of a socket, whose client may have asked.
-    init(_ reading: VenueReading, isForSocket: Bool = false) { (self.reading, self.isForSocket) = (reading, isForSocket) }
+    init(_ reading: VenueReading) { self.reading = reading }
+
+    /// Answers from this book, which sockets read: the client of one of them may have asked.
+    mutating func join(_ book: FuturesServiceStreamName) { (reading, isForSocket) = (reading.from(book), true) }
+
+    /// Whether the answer is a book, to which a client may join the messages of a socket that it is about to open.
+    var isBook: Bool { reading.name.channel == .depth }
 
     /// The next step.
     ///
@@ -44,7 +52,11 @@ struct AnswerPlan {
     ///   - mayAsk: Whether the venue may be asked for the newest bars of a quiet market.
     mutating func next(_ found: Found, now: Instant, venueNow: Int64, mayAsk: (VenueRelay) -> Bool) -> Step {
         switch found {
-        case .noStream, .rendering(.lacks): return .relay
+        case .noStream: return .relay
+        case .rendering(.lacks):
+            guard isBook, !hasRefilled else { return .relay }
+            hasRefilled = true
+            return .refill
         case .rendering(.body(let body, let until)): return .respond(body, until: until)
         case .unverified(let isComing, let isUsed):
             let deadline = contentDeadline ?? now + VenueMirror.patience

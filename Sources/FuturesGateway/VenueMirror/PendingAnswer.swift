@@ -29,6 +29,8 @@ final class PendingAnswer {
     func read(_ plan: AnswerPlan) {
         guard !isFinished else { return }
         var plan = plan
+        // A socket may have been opened while the request waited.
+        if plan.isBook, let book = hub.bookOfSockets(plan.reading.name.symbol) { plan.join(book) }
         let (name, now) = (plan.reading.name, mirror.now)
         var source: (content: FuturesServiceFeedContent, status: StreamStatus)?
         while true {
@@ -46,6 +48,7 @@ final class PendingAnswer {
                 // The stream applies the answer's content, so the answer itself is not needed here.
                 return mirror.relays.ask(newest, newestOf: name) { [self, plan] _ in read(plan) }
             case .fetchBars(let relays): return fetchBars(relays, plan)
+            case .refill: return refill(plan)
             }
         }
     }
@@ -56,10 +59,10 @@ final class PendingAnswer {
         let name = plan.reading.name
         guard hub.knows(name), !hub.isRetired(name) else { return .noStream }
         let isJoined = !plan.isForSocket || hub.haveBooksBegun(of: name.symbol)
-        guard isJoined, let (content, status) = hub.content(of: name), isTrue(status), status.state == .live || !plan.isForSocket else {
+        guard isJoined, let (content, status) = hub.content(of: name), isTrue(status), status.state == .live || !plan.isBook else {
             let status = hub.status(of: name)?.feed
-            let isComing = status.map { $0.state == .connecting || ($0.state == .live && !$0.isWhole) } ?? true
-            return .unverified(isComing: isComing, isUsed: status != nil)
+            let isComing = status.map { $0.state == .connecting || ($0.state == .live && !$0.isWhole) || (plan.isBook && Self.isReturning($0)) }
+            return .unverified(isComing: isComing ?? true, isUsed: status != nil)
         }
         mirror.hold(name)
         source = (content, status)
@@ -67,6 +70,12 @@ final class PendingAnswer {
             now: now, fetched: status.source == .rest ? now &- (status.ageMs ?? 0) : nil, believesSilence: plan.believesSilence)
         return .rendering(
             mirror.venue.render(plan.reading, content, listing: hub.feed.listing, times) { [mirror] in mirror.relays.kept($0)?.answer.body.bytes })
+    }
+
+    /// Whether a book is in an outage that began a moment ago. Clients whose sockets it closed ask for the book while they subscribe again. A book of
+    /// the venue from before the subscription would lack the changes until then.
+    private static func isReturning(_ status: StreamStatus) -> Bool {
+        [.recovering, .stale].contains(status.state) && (status.unverifiedMs ?? .max) <= 5_000
     }
 
     /// Whether the content may be returned as the venue's current data.
@@ -93,6 +102,17 @@ final class PendingAnswer {
         if let awaited { hub.abandon(awaited.name, awaited.number) }
     }
 
+    /// Waits for a snapshot of the book. One request to the venue serves all that wait for it.
+    private func refill(_ plan: AnswerPlan) {
+        let name = plan.reading.name
+        guard beginToWait(.fetched), hub.isFetching(name) || spend(on: [plan.reading.instead], maxAge: 0) else { return }
+        let number = hub.wait(for: name, .fetch, timeout: VenueMirror.patience, from: ask.caller.address) { [self] _ in
+            awaited = nil
+            read(plan)
+        }
+        awaited = (name, number)
+    }
+
     private func fetchBars(_ relays: [VenueRelay], _ plan: AnswerPlan) {
         guard beginToWait(.fetched), spend(on: relays, maxAge: ask.maxAge) else { return }
         var left = relays.count
@@ -107,9 +127,12 @@ final class PendingAnswer {
     /// Answers with the venue's answer instead of the stream's content.
     private func relay(_ plan: AnswerPlan) {
         // A socket may be opened while an answer with a book is kept, and that book is then too old for it.
-        if plan.reading.name.channel == .depth { isPreparable = false }
-        relay(plan.reading.instead, maxAge: plan.isForSocket ? 0 : ask.maxAge)
+        if plan.isBook { isPreparable = false }
+        relay(plan.reading.instead, maxAge: plan.isForSocket ? 0 : plan.isBook ? min(ask.maxAge ?? .max, Self.mostBookAge) : ask.maxAge)
     }
+
+    /// The greatest age of a kept answer with a book, ms: requests at the same moment share one, and later ones get another.
+    private static let mostBookAge: Int64 = 100
 
     /// Answers with the venue's current or kept answer.
     func relay(_ relay: VenueRelay) { self.relay(relay, maxAge: ask.maxAge) }

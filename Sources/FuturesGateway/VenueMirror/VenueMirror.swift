@@ -90,9 +90,6 @@ final class VenueMirror: Sendable {
         case .refused(let refusal): pending.refuse(refusal)
         case .clock(let body): pending.respond(Array(body(now).utf8), [HTTPHeader("Content-Type", "application/json")])
         case .relay(let relay): pending.relay(relay)
-        case .stream(let reading) where reading.name.channel == .depth:
-            let book = hub.bookOfSockets(reading.name.symbol)
-            pending.read(AnswerPlan(book.map(reading.from) ?? reading, isForSocket: book != nil))
         case .stream(let reading): pending.read(AnswerPlan(reading))
         }
     }

@@ -110,7 +110,7 @@ struct StreamTable {
 
     private static func isPassed(_ time: UInt32, at now: UInt32) -> Bool { Int32(bitPattern: now &- time) >= 0 }
 
-    /// Reads and drops what the client of an ended stream sends.
+    /// Reads and drops the bytes that the client of an ended stream sends.
     func drain(_ entry: UnsafeMutablePointer<Entry>) {
         withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
             // At most so often, for a client that sends without end.

@@ -1,5 +1,6 @@
 import DemoExchange
 import FuturesFeed
+import GatewayAccess
 import GatewayTestSupport
 import NIOCore
 import NIOPosix
@@ -164,6 +165,66 @@ final class SocketClient: WebSocketReceiver {
             let (client, connection) = try await SocketClient.open(house, "/ws")
             for id in 0..<30 { connection.send(text: #"{"method":"LIST_SUBSCRIPTIONS","id":\#(id)}"#) }
             #expect(try await client.close() == 1008)
+        }
+    }
+
+    /// The answers would need more and more memory.
+    @Test func aClientThatReadsNoAnswersIsClosed() async throws {
+        try await House.open(configure: {
+            $0.events.sockets.messagesPerSecond = 1_000_000
+            $0.events.sockets.answerBytes = 16 << 10
+        }) { house in
+            let names = (0..<60).map { "\($0)" + String(repeating: "x", count: 80) + "@trade" }
+            let connection = try await RawConnection(port: house.client.port, receiveBuffer: 4096)
+            connection.send(
+                "GET /stream?streams=\(names.joined(separator: "/")) HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                    + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+            let deadline = ContinuousClock.now + .seconds(60)
+            var bytes = try await connection.receive(by: deadline, of: "the handshake")
+            #expect(String(decoding: bytes, as: UTF8.self).hasPrefix("HTTP/1.1 101 "))
+            try await connection.setReading(false)
+            let request = Array(#"{"method":"LIST_SUBSCRIPTIONS","id":1}"#.utf8)
+            let slow = #"futures_gateway_socket_closes_total{reason="slow"} 1"#
+            while try await !house.client.get("/metrics").text.contains(slow) {
+                for _ in 0..<20 { connection.send([0x81, 0x80 | UInt8(request.count), 0, 0, 0, 0] + request) }
+            }
+            try await connection.setReading(true)
+            do { while true { bytes += try await connection.receive(by: deadline, of: "the end") } } catch is ConnectionEnd {}
+            #expect(String(decoding: bytes.suffix(60), as: UTF8.self).hasSuffix("The client reads too slowly: it reads no answers."))
+        }
+    }
+
+    @Test func aSocketsMessagesCountAsRequestsOfItsAddress() async throws {
+        try await House.open(configure: {
+            $0.access.addressLimits = Limits(requests: 2)
+            // This machine's own addresses have no limit.
+            $0.access.proxies = AddressBlock("127.0.0.0/8").map { [$0] } ?? []
+        }) { house in
+            let (client, connection) = try await SocketClient.open(house, "/ws", headers: [("X-Forwarded-For", "203.0.113.1")])
+            for id in 0..<9 { connection.send(text: #"{"method":"LIST_SUBSCRIPTIONS","id":\#(id)}"#) }
+            #expect(try await client.close() == 1008)
+            let (other, second) = try await SocketClient.open(house, "/ws", headers: [("X-Forwarded-For", "203.0.113.2")])
+            second.send(text: #"{"method":"LIST_SUBSCRIPTIONS","id":1}"#)
+            #expect(try await other.text() == #"{"result":[],"id":1}"#)
+        }
+    }
+
+    @Test func aKeySubscribesToNothingThatItMayNotRead() async throws {
+        let key = "a-key-of-more-than-128-bits-for-a-bot"
+        let keys = try APIKeys(json: #"{"bot":{"hash":"\#(APIKeys.hash(of: key))","streams":["btcusdt@*"]}}"#)
+        try await House.open(configure: { $0.access.keys = keys }) { house in
+            try await house.awaitReadiness()
+            let handshake = [
+                "X-API-Key": key, "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
+                "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+            ]
+            #expect(try await house.client.get("/ws/ethusdt@trade", handshake).status == 403)
+            let (client, connection) = try await SocketClient.open(house, "/public/ws/btcusdt@bookTicker", headers: [("X-API-Key", key)])
+            connection.send(text: #"{"method":"SUBSCRIBE","params":["btcusdt@trade","ethusdt@trade"],"id":7}"#)
+            let answer = try await client.text { !$0.hasPrefix(#"{"e":"#) }
+            #expect(answer == #"{"error":{"code":2,"msg":"Invalid request: your key does not permit ethusdt@trade"},"id":7}"#)
+            connection.send(text: #"{"method":"LIST_SUBSCRIPTIONS","id":8}"#)
+            #expect(try await client.text { !$0.hasPrefix(#"{"e":"#) } == #"{"result":["btcusdt@bookTicker"],"id":8}"#)
         }
     }
 

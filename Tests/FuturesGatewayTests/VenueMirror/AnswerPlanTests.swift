@@ -44,6 +44,12 @@ import Testing
         #expect(Self.next(&plan, coming, at: 4_500) == .relay)
     }
 
+    @Test func aBookThatTheMarketHasLeftIsRefilledOnce() throws {
+        var plan = try Self.plan("depth")
+        #expect(Self.next(&plan, .rendering(.lacks)) == .refill)
+        #expect(Self.next(&plan, .rendering(.lacks)) == .relay)
+    }
+
     @Test func barsAreFetchedOnce() throws {
         var plan = try Self.plan()
         let needs = AnswerPlan.Found.rendering(.needs([Self.bars]))

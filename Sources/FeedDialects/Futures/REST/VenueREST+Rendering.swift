@@ -124,7 +124,9 @@ extension VenueREST {
     private func render(_ rows: [DepthLevels], _ limit: Int, _ eventTime: Int64?) -> VenueRendering {
         guard let book = rows.first else { return .lacks }
         let isCut = max(book.bids.count, book.asks.count) >= FuturesDialect.bookDepth / 2
-        guard min(book.bids.count, book.asks.count) >= limit || !isCut else { return .lacks }
+        // The venue has no deeper snapshot than this. A level that the market has reached since is no longer behind the others.
+        let least = limit < FuturesDialect.bookDepth ? limit : FuturesDialect.bookDepth * 9 / 10
+        guard min(book.bids.count, book.asks.count) >= least || !isCut else { return .lacks }
         var writer = JSONWriter(capacity: 64 * min(limit, book.bids.count) + 256)
         writer.object { json in
             json.member("lastUpdateId", book.lastUpdateID)
