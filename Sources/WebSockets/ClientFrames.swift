@@ -36,6 +36,8 @@ package struct ClientFrames {
         var frame: Frame?
         var control: [UInt8] = []
         var message: [UInt8] = []
+        /// How many frames the message has so far.
+        var frames = 0
         /// Text or binary; nil between messages.
         var opcode: UInt8?
         var text = UTF8Validator()
@@ -48,6 +50,8 @@ package struct ClientFrames {
     package init(maximumMessageBytes: Int) { mostBytes = UInt32(clamping: maximumMessageBytes) }
 
     private var maximumMessageBytes: Int { Int(mostBytes) }
+    /// The maximum number of frames of one message. Empty ones would otherwise be without a limit.
+    private var mostFrames: Int { max(1_024, maximumMessageBytes / 16) }
 
     /// Whether a message or a frame is incomplete.
     package var isIncomplete: Bool { part != nil }
@@ -171,7 +175,12 @@ package struct ClientFrames {
             default: return .close(code: try closeCode(payload))
             }
         }
+        part.frames += 1
+        guard part.frames <= mostFrames else {
+            throw Violation(code: CloseCode.policyViolation, reason: "a message has more than \(mostFrames) frames")
+        }
         guard frame.isLast else { return nil }
+        part.frames = 0
         let (payload, isText) = (part.message, part.opcode == 1)
         guard !isText || part.text.isComplete else { throw Self.notUTF8 }
         (part.message, part.opcode) = ([], nil)

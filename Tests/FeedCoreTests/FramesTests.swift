@@ -137,6 +137,21 @@ import Testing
         #expect(setup.passed == [nil, "5"])
     }
 
+    /// Their own messages will be repetitions, which are not passed on.
+    @Test func tradesThatRESTHasFirstAreReportedAsMissing() {
+        var setup = Setup(.aggregateTrade(symbol: Self.btc), backfillLimit: 100)
+        setup.answerFetches(Self.trade(1))
+        setup.receive(Self.trade(2), "2")
+        setup.core.forgetEffects()
+        setup.core.step(.refetch(setup.name))
+        guard case .aggregateTrade(let two) = Self.trade(2), case .aggregateTrade(let three) = Self.trade(3) else { return }
+        setup.answerFetches(.aggregateTrade(two + three))
+        #expect(setup.passed == [nil])
+        setup.receive(Self.trade(3), "3")
+        setup.receive(Self.trade(4), "4")
+        #expect(setup.passed == [nil, "4"])
+    }
+
     @Test func aTradeIsPassedOnOnce() {
         var setup = Setup(.aggregateTrade(symbol: Self.btc), backfillLimit: 100)
         setup.answerFetches(Self.trade(1))

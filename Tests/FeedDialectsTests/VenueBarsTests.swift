@@ -70,7 +70,9 @@ import Testing
                 weight = relays.reduce(0) { $0 + $1.weight }
                 rendering = Self.ask(Array(bars.suffix(500)), query, now: now) { relays.contains($0) ? Self.block($0, of: bars) : nil }
             }
-            if case .lacks? = rendering, let start, start <= (newest - count) * Self.length { continue }
+            // Only the venue knows whether there is a bar before the first one.
+            let reach = start ?? (min((end ?? .max) / Self.length, newest) - Int64(limit) + 1) * Self.length
+            if case .lacks? = rendering, reach <= (newest - count) * Self.length { continue }
             guard case .body(let body, _)? = rendering else {
                 Issue.record("seed \(seed): \(query) of \(count) bars comes to \(String(describing: rendering))")
                 return

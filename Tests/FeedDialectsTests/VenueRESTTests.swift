@@ -161,8 +161,8 @@ import Testing
     }
 
     @Test func aBookThatHasFewerLevelsThanTheVenueIsNotGivenOut() {
-        let levels = (0..<900).map { PriceLevel(price: DecimalString(checked: "\(10_000 - $0)"), quantity: "1") }
-        let asks = (0..<900).map { PriceLevel(price: DecimalString(checked: "\(20_000 + $0)"), quantity: "1") }
+        let levels = (0..<899).map { PriceLevel(price: DecimalString(checked: "\(10_000 - $0)"), quantity: "1") }
+        let asks = (0..<899).map { PriceLevel(price: DecimalString(checked: "\(20_000 + $0)"), quantity: "1") }
         let book = DepthLevels(symbol: "BTCUSDT", bids: levels, asks: asks, lastUpdateID: 1, time: 1)
         #expect(Self.text("/fapi/v1/depth", [("symbol", "BTCUSDT"), ("limit", "1000")], .depth([book])) == nil)
         #expect(Self.text("/fapi/v1/depth", [("symbol", "BTCUSDT"), ("limit", "500")], .depth([book])) != nil)

@@ -119,7 +119,7 @@ class Verdict:
         for kind in kinds:
             if not self.events[kind]:
                 self.error(f"no {kind}")
-            elif (age := time.monotonic() - self.last[kind]) > FRESH + 5:
+            elif (age := time.monotonic() - self.last[kind]) > FRESH + (65 if kind == "bars" else 5):
                 self.error(f"no {kind} in the last {age:.0f} s")
         if "books" in kinds and not self.compared:
             self.error(f"no book could be compared ({self.forgotten} unknown to the exchange)")

@@ -112,7 +112,9 @@ struct OrderBook: Sendable {
         case applied
         /// The book includes the update, and the levels of the snapshot that was ahead of the stream.
         case refreshed
-        /// The book already included the update.
+        /// The book's snapshot already included the update, which no message had brought so far.
+        case included
+        /// The update was received before.
         case repeated
         /// An update was lost; the event starts a new buffer.
         case lost(String)
@@ -154,6 +156,8 @@ struct OrderBook: Sendable {
     /// A snapshot for the complete book that the stream has not reached.
     private var aheadOfStream: DepthLevels?
     private(set) var lastUpdateID: UInt64 = 0
+    /// The last update that a message brought, if the complete book has the levels of a later snapshot.
+    private var streamedID: UInt64?
     private(set) var time: Int64 = 0
     private var symbol = ""
     /// Whether the levels come only from a snapshot adopted since the book was reset.
@@ -176,8 +180,11 @@ struct OrderBook: Sendable {
 
     /// Whether the event repeats part of the book or directly follows it. A book that is not complete accepts any event.
     func isContinued(by event: DepthLevels) -> Bool {
-        !stands || event.lastUpdateID <= lastUpdateID || event.previousUpdateID == lastUpdateID
+        !stands || event.lastUpdateID <= position || event.previousUpdateID == position
     }
+
+    /// The last update of the stream.
+    private var position: UInt64 { streamedID ?? lastUpdateID }
 
     /// Whether the market has moved away from the snapshot, so that a new one is needed.
     var isThin: Bool { stands && (bids.isThin || asks.isThin) }
@@ -207,6 +214,7 @@ struct OrderBook: Sendable {
     /// Starts over: the next event begins a new buffer. The old levels and their update id stay visible until new ones arrive.
     mutating func reset() {
         forgetRefill()
+        streamedID = nil
         isAsFetched = false
         phase = .buffering([])
     }
@@ -251,13 +259,20 @@ struct OrderBook: Sendable {
             case .lost(let reason): restart(with: event, reason)
             }
         case .standing:
-            if event.lastUpdateID <= lastUpdateID {
+            if event.lastUpdateID <= position {
                 guard event.time > time else { return .repeated }
-                return restart(with: event, "update \(event.lastUpdateID) came after \(lastUpdateID): the venue restarted its numbering")
+                return restart(with: event, "update \(event.lastUpdateID) came after \(position): the venue restarted its numbering")
             }
-            guard event.previousUpdateID == lastUpdateID else {
-                return restart(with: event, "update \(event.previousUpdateID.map(String.init) ?? "none") was expected to be \(lastUpdateID)")
+            guard event.previousUpdateID == position else {
+                return restart(with: event, "update \(event.previousUpdateID.map(String.init) ?? "none") was expected to be \(position)")
             }
+            if streamedID != nil, event.lastUpdateID <= lastUpdateID {
+                streamedID = event.lastUpdateID < lastUpdateID ? event.lastUpdateID : nil
+                keepForRefill(event)
+                return .included
+            }
+            let joins = streamedID != nil
+            streamedID = nil
             if mayCross(event) {
                 let before = standing(at: event)
                 apply(event)
@@ -268,25 +283,30 @@ struct OrderBook: Sendable {
             } else {
                 apply(event)
             }
-            if isThin || isRefilled || !sinceThin.isEmpty { sinceThin.append(event) }
-            if sinceThin.count > Self.bufferLimit { forgetRefill() }
-            guard let snapshot = aheadOfStream, snapshot.lastUpdateID <= lastUpdateID else { return .applied }
+            keepForRefill(event)
+            guard let snapshot = aheadOfStream else { return joins ? .built : .applied }
             return switch refill(with: snapshot) {
             case .lost(let reason): restart(with: event, reason)
+            case .ahead: joins ? .built : .applied
             default: .refreshed
             }
         }
     }
 
+    private mutating func keepForRefill(_ event: DepthLevels) {
+        if isThin || isRefilled || !sinceThin.isEmpty { sinceThin.append(event) }
+        if sinceThin.count > Self.bufferLimit { forgetRefill() }
+    }
+
     /// Takes the levels of a snapshot into the complete book, which stays complete.
     private mutating func refill(with snapshot: DepthLevels) -> Adoption {
-        guard snapshot.lastUpdateID <= lastUpdateID else {
+        // The update ids are those of all symbols, so in a quiet market no update may ever reach a snapshot that is ahead. It is right if it agrees.
+        if snapshot.lastUpdateID > lastUpdateID, snapshot.compared(with: levels()) != .same {
             aheadOfStream = snapshot
-            // The update ids are those of all symbols, so in a quiet market it may take long until an update reaches the snapshot.
-            return snapshot.compared(with: levels()) == .same ? .refreshed : .ahead
+            return .ahead
         }
         let events = sinceThin.drop { $0.lastUpdateID <= snapshot.lastUpdateID }
-        let isJoined = events.first.map { ($0.previousUpdateID ?? .max) <= snapshot.lastUpdateID } ?? (snapshot.lastUpdateID == lastUpdateID)
+        let isJoined = events.first.map { ($0.previousUpdateID ?? .max) <= snapshot.lastUpdateID } ?? (snapshot.lastUpdateID >= lastUpdateID)
         guard isJoined else {
             abandonRefill()
             return .refreshed
@@ -295,6 +315,7 @@ struct OrderBook: Sendable {
         show(snapshot)
         for event in events { apply(event) }
         isAsFetched = false
+        streamedID = lastUpdateID > before.position ? before.position : nil
         forgetRefill()
         guard isCrossed else {
             bids.keepHandedOut()

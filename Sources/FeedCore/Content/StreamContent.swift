@@ -61,6 +61,9 @@ struct StreamContent: Sendable {
     /// Removes rows of ended symbols from a list of all symbols; false if there were none.
     mutating func drop(_ isGone: (String) -> Bool) -> Bool { rule.policy.messagesArePartial && table?.drop(isGone) == true }
 
+    /// Whether a list has the row of a symbol.
+    func has(_ symbol: String) -> Bool { table?.has(symbol) ?? false }
+
     /// Loads content from before the subscription, to be read until newer data arrives; false if it has another stream's type.
     mutating func recall(_ known: FeedRows) -> Bool {
         guard book != nil else { return complete(known) }
@@ -125,6 +128,7 @@ extension UInt64 {
 protocol ContentTable: Sendable {
     var isOutdated: Bool { get }
     var lastID: UInt64? { get }
+    func has(_ key: String) -> Bool
     func ids(_ limit: Int) -> ClosedRange<UInt64>?
     func latest(_ limit: Int) -> FeedRows
     func carries(_ rows: FeedRows) -> Bool
@@ -141,6 +145,8 @@ protocol ContentTable: Sendable {
 }
 
 extension RowTable: ContentTable {
+    func has(_ key: String) -> Bool { Row.hasIdentity && rows.contains { "\($0.key)" == key } }
+
     var lastID: UInt64? { rows.last?.messageID }
 
     func ids(_ limit: Int) -> ClosedRange<UInt64>? {

@@ -128,6 +128,8 @@ extension TradeBars: ContentTable {
     var lastID: UInt64? { ids?.upperBound }
     var lacksIdentity: Bool { false }
 
+    func has(_ key: String) -> Bool { false }
+
     func ids(_ limit: Int) -> ClosedRange<UInt64>? { ids }
 
     func latest(_ limit: Int) -> FeedRows { .bar(bars.count > limit ? Array(bars.suffix(limit)) : bars) }

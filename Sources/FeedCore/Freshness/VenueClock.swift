@@ -2,9 +2,9 @@
 /// real one.
 ///
 /// This machine's wall clock is not used, because it may be wrong by hours. Only its monotonic clock extrapolates the venue's time between messages.
-struct VenueClock: Sendable {
+package struct VenueClock: Sendable {
     /// How much times of different streams may differ, and how far ahead a real time can be, ms.
-    private static let tolerance: Int64 = 60_000
+    package static let tolerance: Int64 = 60_000
     /// How many times in a row must be ahead or behind before they are accepted; fewer while no other time agrees with the first one.
     private static let conviction = (ahead: 3, behind: 20, behindTheFirst: 3)
 

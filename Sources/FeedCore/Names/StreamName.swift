@@ -238,6 +238,20 @@ public enum KlineInterval: String, CaseIterable, Sendable {
 }
 
 extension KlineInterval {
+    /// The length of a bar, ms; nil for months, whose lengths differ.
+    package var milliseconds: Int64? {
+        let unit: Int64? =
+            switch rawValue.last {
+            case "m": 60_000
+            case "h": 3_600_000
+            case "d": 86_400_000
+            case "w": 604_800_000
+            default: nil
+            }
+        guard let unit, let count = Int64(rawValue.dropLast()) else { return nil }
+        return unit * count
+    }
+
     /// Whether the venue has historical data in periods of this length.
     package var isOfHistory: Bool {
         switch self {

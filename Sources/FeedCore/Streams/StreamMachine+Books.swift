@@ -15,6 +15,9 @@ extension StreamMachine {
         case .buffered(let isFirst):
             if isFirst { requestSnapshot(&feed) }
         case .repeated: break
+        case .included:
+            advanceAudit(event, &feed)
+            passOn(.depth([event]), eventTime: nil, isNews: true, &feed)
         case .built:
             bookStands(source: .websocket, eventTime: eventTime, as: FeedEvent.Kind.updated, &feed)
             passOnNewest(&feed)

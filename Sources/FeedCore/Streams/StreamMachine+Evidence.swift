@@ -71,7 +71,17 @@ extension StreamMachine {
         let message = symbols.isEmpty ? "\(words): \(rows.reason)." : "\(words) (\(symbols)): \(rows.reason)."
         publish(.failed(FeedError(.malformed, message), fetch: false), &feed)
         let unreadable = Set(rows.symbols)
+        leftOutSymbols.formUnion(unreadable.prefix(Self.mostLeftOut))
         drop(&feed) { unreadable.contains($0) }
+    }
+
+    /// How many symbols of unreadable rows are remembered at a time.
+    private static let mostLeftOut = 1_000
+
+    /// Whether a list of all symbols lacks a row that could not be read, and of which no readable one has arrived since.
+    func lacksRows(_ feed: borrowing FeedContext) -> Bool {
+        guard !leftOutSymbols.isEmpty else { return false }
+        return leftOutSymbols.contains { feed.listing?.symbols.contains($0) ?? true && !content.has($0) }
     }
 
     /// Removes rows from a list of all symbols. If any were removed, the list is published.

@@ -89,12 +89,12 @@ extension StreamMachine {
         }
         // The message may repeat what REST returned before the subscription was active, which confirms that this is still current.
         let confirms = changed.count == 0 && !recovers && isConnecting
-        guard changed.count > 0 || recovers || confirms else { return passOn(rows, isNews: false, &feed) }
+        guard changed.count > 0 || recovers || confirms else { return passOn(rows, eventTime: eventTime, isNews: false, &feed) }
         becomeLive(&feed)
         remember(source: traits.isPolled ? .rest : .websocket, eventTime: eventTime, feed.now)
         let kind: FuturesServiceFeedContent.Kind = isWhole || isFirst || recovers || beginsAnew || confirms ? .full : .delta
         publishContent(kind, delta: changed.count > 0 ? changed : nil, as: FeedEvent.Kind.updated, &feed)
-        passOn(rows, isNews: changed.count > 0, &feed)
+        passOn(rows, eventTime: eventTime, isNews: changed.count > 0, &feed)
     }
 
     mutating func leaveOutOtherData(_ feed: inout FeedContext) {

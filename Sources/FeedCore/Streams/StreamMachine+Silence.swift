@@ -240,7 +240,7 @@ extension StreamMachine {
         feed.counters.recoveries &+= 1
         feed.counters.missedMessages &+= missed ?? 0
         publish(.recovered(recovery), &feed)
-        if method != .continuous { passOnLoss(&feed) }
+        if method != .continuous { passOnLoss(afterMs: recovery.downMs, &feed) }
     }
 
     /// Reports once that the outage could not be ended. The recovery attempts continue.

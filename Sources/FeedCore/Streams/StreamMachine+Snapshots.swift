@@ -111,6 +111,7 @@ extension StreamMachine {
     mutating func complete(with fetched: FetchedContent, _ fetch: Fetching.Request, isRefuted: Bool, _ feed: inout FeedContext) {
         let followsSubscription = fetch.followsSubscription && !isRefuted
         if let words = deficiency(of: fetched.rows) { return fetchFailed(FeedError(.malformed, words, isTransient: true), &feed) }
+        leftOutSymbols = []
         if fetched.leftOut.count > 0 { leaveOut(fetched.leftOut, &feed) }
         abandonBackfill(unlessContinuedBy: fetched.rows)
         if followsSubscription, policy.everyMessageCounts, !content.beginsAnew, !content.isContinued(by: fetched.rows) {
@@ -121,10 +122,13 @@ extension StreamMachine {
         // The answer was requested before the subscription was active. It is older than later messages whatever its numbers say, because the venue
         // may have restarted its numbering.
         let isOvertaken = !followsSubscription && hasMessage(since: fetch.askedAt)
+        let lastMessage = state == .live || freshness.outage != nil ? content.lastID : nil
         guard isOvertaken || content.complete(fetched.rows) else {
             return refuseOtherData(&feed)
         }
         fetching.backoff.reset()
+        // The messages of the new rows will be repetitions, if they arrive at all.
+        if policy.everyMessageCounts, let lastMessage, let last = content.lastID, last > lastMessage { passOnLoss(&feed) }
         // REST may still list an ended stream for a while.
         if let isGone = isGone(feed) { _ = content.drop(isGone) }
         // A stalled stream was subscribed on this connection already, so its next message continues the answer.

@@ -160,6 +160,8 @@ struct StreamMachine: Sendable {
     var eventTime: Int64?
     var receivedAt: Int64 = 0
     var receivedInstant: Instant?
+    /// The symbols of rows of a list that could not be read.
+    var leftOutSymbols: Set<String> = []
 
     var fetching: Fetching
     var audit = Audit()
@@ -229,7 +231,7 @@ struct StreamMachine: Sendable {
 
     func status(at instant: Instant, _ feed: borrowing FeedContext) -> StreamStatus {
         StreamStatus(
-            name: name, state: state, contentID: contentID, isWhole: isWholeAfterUpdate,
+            name: name, state: state, contentID: contentID, isWhole: isWholeAfterUpdate && !lacksRows(feed),
             ageMs: receivedInstant.map { instant.milliseconds(since: $0) },
             unverifiedMs: verifiedAt(feed).map { instant.milliseconds(since: $0) }, source: source, isConnected: audience.isConnected == true,
             observers: audience.observers.count)

@@ -178,7 +178,7 @@ struct RESTFailure {
     private static let passing: Set<Int> = [-1000, -1001, -1006, -1007, -1008]
 
     /// The venue's own code and message, if the body has them; error pages are HTML.
-    private static func venueWords(_ body: [UInt8]) -> (Int?, String?) {
+    static func venueWords(_ body: [UInt8]) -> (Int?, String?) {
         var (code, message): (Int?, String?)
         do throws(JSONReader.Failure) {
             try JSONReader.read(body) { (reader) throws(JSONReader.Failure) in

@@ -37,6 +37,8 @@ final class EventHub: FeedListener {
         var lastMessage: UInt64 = 0
         /// Messages of sockets' clients that are not answered yet, in the order of their arrival.
         var socketRequests: Deque<(number: UInt64, text: [UInt8])> = []
+        /// The sockets with names that no stream has.
+        var unservedSockets: Set<UInt64> = []
         /// Looks after the sockets; nil while there are none.
         var socketWatch: RepeatedTask?
         /// Passes events to the tape; nil if nothing is recorded.

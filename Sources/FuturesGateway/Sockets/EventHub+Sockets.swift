@@ -19,6 +19,7 @@ extension EventHub {
         session.omitNames(of: connection.streams)
         retain(connection.streams)
         joinSockets(connection.streams)
+        watchUnserved(session, connection)
         // The client may fetch an order book before the socket is open here. The messages after the book must reach it.
         connection.begin(session, firstMessages(of: connection.streams, session.format), behind: state.value.lastMessage)
         return number
@@ -72,7 +73,8 @@ extension EventHub {
             if let problem = refusal(of: gained, to: connection) { return send(session.error(.tooMany, problem, id: answer.id)) }
             connection.socket = session
             send(answer)
-            return subscribe(connection, gained)
+            subscribe(connection, gained)
+            return watchUnserved(session, connection)
         }
         connection.socket = session
         send(answer)
@@ -143,9 +145,35 @@ extension EventHub {
             // The venue's `depth` is now answered from this book, if it is the newest.
             if name.channel == .depth { for book in Self.books(of: name.symbol) { forgetAnswers(book) } }
         }
+        beginWatch()
+    }
+
+    private func beginWatch() {
         guard state.value.socketWatch == nil else { return }
         let second = TimeAmount.seconds(1)
         state.value.socketWatch = feed.loop.scheduleRepeatedTask(initialDelay: second, delay: second) { _ in self.watchSockets() }
+    }
+
+    /// Remembers a socket with a name that no stream has. The venue may list its symbol later, and then sends its messages.
+    private func watchUnserved(_ session: SocketSession, _ connection: Reader) {
+        guard session.names.count > connection.streams.count else { return }
+        state.value.unservedSockets.insert(connection.number)
+        beginWatch()
+    }
+
+    /// Serves the names that have become streams.
+    private func serveUnserved() {
+        guard feed.hasToldAll else { return }
+        for number in state.value.unservedSockets {
+            guard let connection = state.value.readers[number], let session = connection.socket, session.names.count > connection.streams.count else {
+                state.value.unservedSockets.remove(number)
+                continue
+            }
+            guard connection.isOpen else { continue }
+            let had = Set(connection.streams.map(\.description))
+            let gained = served(session.names.filter { !had.contains($0) })
+            if !gained.isEmpty, refusal(of: gained, to: connection) == nil { subscribe(connection, gained) }
+        }
     }
 
     /// Counts one socket less of each stream. After the last one, its messages are neither passed on nor kept.
@@ -173,6 +201,11 @@ extension EventHub {
     func bookOfSockets(_ symbol: String?) -> FuturesServiceStreamName? {
         let books = Self.books(of: symbol).filter { state.value.streams[$0].map { $0.sockets > 0 } == true }
         return books.first { feed.status(of: $0)?.state == .live } ?? books.first
+    }
+
+    /// The fastest live book of a symbol that the feed follows; nil if there is none. A client that opens a socket later may read it.
+    func fastestBook(_ symbol: String?) -> FuturesServiceStreamName? {
+        Self.books(of: symbol).first { feed.status(of: $0)?.state == .live }
     }
 
     /// Whether the messages of every book of a symbol that sockets read have begun. An answer before that could not be joined with the first message of
@@ -230,7 +263,8 @@ extension EventHub {
         if !late.isEmpty {
             endSockets(of: late, before: now + .nanoseconds(-limits.sockets.patience.nanoseconds), code: "stale") { "\($0) has no current data." }
         }
-        guard !isRead else { return }
+        serveUnserved()
+        guard !isRead, state.value.unservedSockets.isEmpty else { return }
         state.value.socketWatch?.cancel()
         state.value.socketWatch = nil
     }

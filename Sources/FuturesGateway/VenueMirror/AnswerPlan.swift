@@ -42,6 +42,9 @@ struct AnswerPlan {
     /// Answers from this book, which sockets read: the client of one of them may have asked.
     mutating func join(_ book: FuturesServiceStreamName) { (reading, isForSocket) = (reading.from(book), true) }
 
+    /// Answers from this book of the same symbol.
+    mutating func read(_ book: FuturesServiceStreamName) { reading = reading.from(book) }
+
     /// Whether the answer is a book, to which a client may join the messages of a socket that it is about to open.
     var isBook: Bool { reading.name.channel == .depth }
 

@@ -30,7 +30,10 @@ final class PendingAnswer {
         guard !isFinished else { return }
         var plan = plan
         // A socket may have been opened while the request waited.
-        if plan.isBook, let book = hub.bookOfSockets(plan.reading.name.symbol) { plan.join(book) }
+        if plan.isBook {
+            let symbol = plan.reading.name.symbol
+            if let book = hub.bookOfSockets(symbol) { plan.join(book) } else if let book = hub.fastestBook(symbol) { plan.read(book) }
+        }
         let (name, now) = (plan.reading.name, mirror.now)
         var source: (content: FuturesServiceFeedContent, status: StreamStatus)?
         while true {

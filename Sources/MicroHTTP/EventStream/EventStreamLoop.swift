@@ -208,7 +208,14 @@ public final class EventStreamLoop: ThreadBody {
     /// Reads bytes from the client. False if the stream has ended.
     private func receive(_ stream: EventStream, _ writer: any EventStreamWriter) -> Bool {
         withUnsafeTemporaryAllocation(byteCount: Self.mostReadAtOnce, alignment: 16) { buffer in
+            var left = Self.mostReadsInTurn
             while let entry = stream.entry, !entry.pointee.isDoomed {
+                guard left > 0 else {
+                    // The other streams come first. The kernel reports the rest again.
+                    table.pointee.rearm(Int32(stream.slot), entry)
+                    return true
+                }
+                left -= 1
                 let count = recv(entry.pointee.descriptor, buffer.baseAddress, buffer.count, neverWaiting)
                 if count > 0 {
                     let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
@@ -226,6 +233,8 @@ public final class EventStreamLoop: ThreadBody {
     }
 
     private static let mostReadAtOnce = 16384
+    /// After so many reads, other streams have their turn.
+    private static let mostReadsInTurn = 8
 
     private func open(_ stream: DetachedStream, _ writer: any EventStreamWriter) -> Bool {
         guard let (index, generation) = table.pointee.open(stream) else { return false }

@@ -57,10 +57,7 @@ struct StreamTable {
         }
         let entry = entries + Int(index)
         assert(!entry.pointee.isOpen, "Slot \(index) is vacant and open.")
-        // Edge-triggered: writability is reported once after a full socket has drained, without a further system call.
-        var event = epoll_event()
-        event.events = EPOLLRDHUP.rawValue | EPOLLET.rawValue | EPOLLOUT.rawValue | (stream.isSocket ? EPOLLIN.rawValue : 0)
-        event.data.u64 = UInt64(entry.pointee.generation) << 32 | UInt64(UInt32(bitPattern: index))
+        var event = Self.event(index, entry.pointee.generation, isSocket: stream.isSocket)
         guard epoll_ctl(epoll, EPOLL_CTL_ADD, stream.channel.descriptor, &event) == 0 else {
             vacant.append(index)
             return nil
@@ -72,6 +69,20 @@ struct StreamTable {
         entry.pointee.owner = Unmanaged.passRetained(stream.owner)
         openCount += 1
         return (index, entry.pointee.generation)
+    }
+
+    /// Edge-triggered: writability is reported once after a full socket has drained, without a further system call.
+    private static func event(_ index: Int32, _ generation: UInt32, isSocket: Bool) -> epoll_event {
+        var event = epoll_event()
+        event.events = EPOLLRDHUP.rawValue | EPOLLET.rawValue | EPOLLOUT.rawValue | (isSocket ? EPOLLIN.rawValue : 0)
+        event.data.u64 = UInt64(generation) << 32 | UInt64(UInt32(bitPattern: index))
+        return event
+    }
+
+    /// Has the kernel report again that a socket has unread bytes.
+    func rearm(_ index: Int32, _ entry: UnsafeMutablePointer<Entry>) {
+        var event = Self.event(index, entry.pointee.generation, isSocket: entry.pointee.isSocket)
+        epoll_ctl(epoll, EPOLL_CTL_MOD, entry.pointee.descriptor, &event)
     }
 
     /// Sends the rest of a record. True if nothing remains, false if the socket is full, nil if the connection is broken.

@@ -19,8 +19,11 @@ extension VenueREST {
             let isWithin = range.start.map { $0 >= first.openTime } ?? (rows.count >= range.limit)
             return isWithin ? render(rows[...], range, times) : .lacks
         }
-        // A stream with fewer bars than a snapshot has all existing bars.
-        guard rows.count >= dialect.snapshotBars else { return render(rows[...], range, times) }
+        guard rows.count >= dialect.snapshotBars else {
+            // Only the venue knows whether there are earlier bars: a snapshot may have come short.
+            let isWithin = range.start.map { $0 >= first.openTime } ?? (rows.count { $0.openTime <= end } >= range.limit)
+            return isWithin ? render(rows[...], range, times) : .lacks
+        }
         let phase = first.openTime % length
         // The number of the first requested bar, in bar lengths since 1970.
         let lowest: Int64
@@ -45,8 +48,8 @@ extension VenueREST {
             bars += older.filter { $0.openTime < first.openTime }
         }
         guard missing.isEmpty else { return .needs(missing) }
-        // If the start is before the first bar of all, the venue returns that one, wherever it is.
-        if range.start != nil, !bars.contains(where: { $0.openTime == lowest * length + phase }) { return .lacks }
+        // Only the venue knows whether there is an earlier bar. If the start is before the first bar of all, it returns that one, wherever it is.
+        if !bars.contains(where: { $0.openTime == lowest * length + phase }) { return .lacks }
         return render((bars + rows)[...], range, times)
     }
 
@@ -80,6 +83,10 @@ extension VenueREST {
             let isBelieved = times.believesSilence && times.now <= newest.closeTime + (range.interval.milliseconds ?? 0)
             let isFinal = newest.isClosed || isBelieved && newest.tradeCount == 0
             if !isFinal || !isLast && !isBelieved { return .isBehind(since: newest.closeTime) }
+        }
+        // The venue lists minutes without trades, too. A hole is a bar that no message brought, or a block that came short.
+        if let length = range.interval.milliseconds, zip(chosen, chosen.dropFirst()).contains(where: { $1.openTime &- $0.openTime != length }) {
+            return .lacks
         }
         // A bar whose last message never arrived may lack trades.
         if let unfinished = chosen.first(where: { !$0.isClosed && $0.openTime != rows.last?.openTime }) {

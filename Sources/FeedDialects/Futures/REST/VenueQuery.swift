@@ -1,4 +1,4 @@
-package import FeedCore
+import FeedCore
 
 /// The parameters of a request for one of the venue's paths, parsed and refused by the venue's rules.
 struct VenueQuery {
@@ -90,21 +90,5 @@ extension String {
     /// The symbol as in payloads; the venues accept lower case.
     fileprivate var asUppercaseSymbol: String {
         String(decoding: utf8.map { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) ? $0 & 0xDF : $0 }, as: UTF8.self)
-    }
-}
-
-extension KlineInterval {
-    /// The length of a bar, ms; nil for months, whose lengths differ.
-    package var milliseconds: Int64? {
-        let unit: Int64? =
-            switch rawValue.last {
-            case "m": 60_000
-            case "h": 3_600_000
-            case "d": 86_400_000
-            case "w": 604_800_000
-            default: nil
-            }
-        guard let unit, let count = Int64(rawValue.dropLast()) else { return nil }
-        return unit * count
     }
 }

@@ -54,8 +54,16 @@ package struct VenueREST: Sendable {
 
     /// Why an answer is not usable; nil if it is, even if it refuses the request.
     package func failure(_ answer: RESTAnswer) -> FeedError? {
-        guard let error = RESTFailure(answer).error, error.code != .venueRejected else { return nil }
-        return error
+        if let error = RESTFailure(answer).error { return error.code == .venueRejected ? nil : error }
+        let isJSON = answer.body.withUnsafeBufferPointer { bytes in
+            var reader = JSONReader(bytes)
+            return (try? reader.skip()) != nil && (try? reader.end()) != nil
+        }
+        guard isJSON else { return FeedError(.malformed, "The venue's answer is not JSON.", isTransient: true) }
+        // The venues return their errors with other statuses. With 200, this one comes from something in between.
+        let (code, message) = RESTFailure.venueWords(answer.body)
+        guard let code, let message, code < 0 else { return nil }
+        return FeedError(.unreachable, "The venue cannot answer now: \(message) (\(code)). The request is retried.", venueCode: code)
     }
 
     private func answer(_ path: VenuePath, _ target: String, _ query: VenueQuery, _ now: Int64) throws(VenueRefusal) -> VenueAnswer {
