@@ -233,7 +233,7 @@ public final class EventStreamLoop: ThreadBody {
     }
 
     private static let mostReadAtOnce = 16384
-    /// After so many reads, other streams have their turn.
+    /// After this many reads, other streams have their turn.
     private static let mostReadsInTurn = 8
 
     private func open(_ stream: DetachedStream, _ writer: any EventStreamWriter) -> Bool {
