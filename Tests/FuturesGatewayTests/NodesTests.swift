@@ -121,7 +121,7 @@ private struct Nodes {
                     #expect((edge.header(name) == nil) == (alone.header(name) == nil), "\(name) of \(target)")
                 }
                 let shapes = (try Self.shape(edge), try Self.shape(alone))
-                #expect(shapes.0 == shapes.1, "\(target)")
+                #expect(shapes.0 == shapes.1, "\(target): \(edge.text.prefix(400))")
             }
             for name in ["refetch", "nosuch"] {
                 for stream in ["!assetIndex@arr", "btcusdt@miniTicker", "nosuch@trade"] {

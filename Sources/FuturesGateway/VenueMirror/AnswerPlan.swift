@@ -40,7 +40,10 @@ struct AnswerPlan {
     init(_ reading: VenueReading) { self.reading = reading }
 
     /// Answers from this book, which sockets read: the client of one of them may have asked.
-    mutating func join(_ book: FuturesServiceStreamName) { (reading, isForSocket) = (reading.from(book), true) }
+    mutating func join(_ book: FuturesServiceStreamName) {
+        (reading, isForSocket) = (reading.from(book), true)
+        reading.mayBeShort = true
+    }
 
     /// Answers from this book of the same symbol.
     mutating func read(_ book: FuturesServiceStreamName) { reading = reading.from(book) }
@@ -57,7 +60,7 @@ struct AnswerPlan {
         switch found {
         case .noStream: return .relay
         case .rendering(.lacks):
-            guard isBook, !hasRefilled else { return .relay }
+            guard isForSocket, !hasRefilled else { return .relay }
             hasRefilled = true
             return .refill
         case .rendering(.body(let body, let until)): return .respond(body, until: until)

@@ -46,6 +46,7 @@ import Testing
 
     @Test func aBookThatTheMarketHasLeftIsRefilledOnce() throws {
         var plan = try Self.plan("depth")
+        plan.join(.depth(symbol: "BTCUSDT"))
         #expect(Self.next(&plan, .rendering(.lacks)) == .refill)
         #expect(Self.next(&plan, .rendering(.lacks)) == .relay)
     }

@@ -115,6 +115,8 @@ package struct VenueReading: Sendable {
     /// The request for the newest bars; nil if no bars are requested.
     package var newest: VenueRelay?
     let rows: VenueRows
+    /// Whether a book may have fewer levels than requested, because the market has reached some of them since the venue's snapshot.
+    package var mayBeShort = false
 
     /// The same from another stream with the same rows.
     package func from(_ name: FuturesServiceStreamName) -> VenueReading {
