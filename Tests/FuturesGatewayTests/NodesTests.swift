@@ -104,14 +104,11 @@ private struct Nodes {
                 ]
             for target in targets {
                 var (alone, edge) = (try await nodes.alone.get(target), try await nodes.edges[0].get(target))
-                // A venue's path is passed on until its stream is live, and a content comes from REST until a message arrives. Neither is at the same
-                // moment on each node.
+                // A venue's path is passed on until its stream is live, which is not at the same moment on each node.
                 let deadline = ContinuousClock.now + .seconds(20)
-                func isEarly() throws -> Bool {
-                    if target.hasPrefix("/streams/") { return try Self.shape(edge) != Self.shape(alone) }
-                    return target.hasPrefix("/fapi") && (edge.header("Vary") != alone.header("Vary") || edge.status != alone.status)
-                }
-                while try isEarly(), ContinuousClock.now < deadline {
+                while target.hasPrefix("/fapi"), edge.header("Vary") != alone.header("Vary") || edge.status != alone.status,
+                    ContinuousClock.now < deadline
+                {
                     (alone, edge) = (try await nodes.alone.get(target), try await nodes.edges[0].get(target))
                 }
                 #expect(edge.status == alone.status, "\(target): \(edge.text.prefix(300))")
@@ -120,7 +117,11 @@ private struct Nodes {
                 for name in ["ETag", "Link", "Last-Modified", "X-Feed-Age-Ms", "X-Feed-Unverified-Ms", "X-MBX-USED-WEIGHT-1M"] {
                     #expect((edge.header(name) == nil) == (alone.header(name) == nil), "\(name) of \(target)")
                 }
-                let shapes = (try Self.shape(edge), try Self.shape(alone))
+                // A content that comes from REST has no event time, and the first message does not arrive at the same moment on each node.
+                let isStream = target.hasPrefix("/streams/")
+                let shapes = (
+                    try Self.shape(edge).filter { !isStream || $0 != "eventTime" }, try Self.shape(alone).filter { !isStream || $0 != "eventTime" }
+                )
                 #expect(shapes.0 == shapes.1, "\(target): \(edge.text.prefix(400))")
             }
             for name in ["refetch", "nosuch"] {
@@ -129,7 +130,12 @@ private struct Nodes {
                         try await nodes.alone.post("/streams/\(stream)/\(name)"), try await nodes.edges[0].post("/streams/\(stream)/\(name)")
                     )
                     #expect(edge.status == alone.status, "\(name) of \(stream): \(edge.text.prefix(300))")
-                    let shapes = (try Self.shape(edge), try Self.shape(alone))
+                    // A content that comes from REST has no event time, and the first message does not arrive at the same moment on each node.
+                    let isStream = target.hasPrefix("/streams/")
+                    let shapes = (
+                        try Self.shape(edge).filter { !isStream || $0 != "eventTime" },
+                        try Self.shape(alone).filter { !isStream || $0 != "eventTime" }
+                    )
                     #expect(shapes.0 == shapes.1, "\(name) of \(stream)")
                 }
             }
