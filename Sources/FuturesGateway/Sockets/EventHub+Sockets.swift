@@ -203,9 +203,10 @@ extension EventHub {
         return books.first { feed.status(of: $0)?.state == .live } ?? books.first
     }
 
-    /// The fastest live book of a symbol that the feed follows; nil if there is none. A client that opens a socket later may read it.
+    /// The fastest live book of a symbol that the feed follows; nil if there is none. A client that opens a socket later may read it, and gets the
+    /// message that brought the book to its update. A book that a snapshot brought there has none.
     func fastestBook(_ symbol: String?) -> FuturesServiceStreamName? {
-        Self.books(of: symbol).first { feed.status(of: $0)?.state == .live }
+        Self.books(of: symbol).first { feed.status(of: $0)?.state == .live && feed.newestMessage(of: $0) != nil }
     }
 
     /// Whether the messages of every book of a symbol that sockets read have begun. An answer before that could not be joined with the first message of
