@@ -71,7 +71,7 @@ def blocks(kind):
 
 
 def freqtrade(base, sockets=False):
-    """The part of freqtrade's `exchange` that the page gives, for another address; with what it gives for sockets."""
+    """The members of freqtrade's `exchange` on the page, for another address. `sockets` adds the members that enable sockets."""
     given = {}
     for block in blocks("json")[:2 if sockets else 1]:
         text = block.replace(ADDRESS, base).replace(ADDRESS.replace("http", "ws"), base.replace("http", "ws"))

@@ -61,4 +61,21 @@ import Testing
         }
         #expect(DecimalString("1234567890123456789")?.scaled == nil)
     }
+
+    @Test(
+        arguments: [
+            ("0", 0), ("-0.0", 0), ("1", 1_000_000_000_000_000_000), ("-0.5", -500_000_000_000_000_000), ("0.000000000000000001", 1),
+            ("007.10", 7_100_000_000_000_000_000),
+        ] as [(String, Int128)])
+    func aPriceIsComparedByItsValue(_ text: String, _ scaled: Int128) {
+        #expect(DecimalString(text)?.scaled == scaled)
+        #expect(Array(text.utf8).withUnsafeBufferPointer { DecimalString($0) }?.text == text)
+    }
+
+    @Test func aPriceOfTooManyDigitsCannotBeCompared() {
+        #expect(DecimalString("-99999999999999999.9999999999999")?.scaled != nil)
+        #expect(DecimalString("999999999999999999")?.scaled != nil)
+        #expect(DecimalString("1000000000000000000")?.scaled == nil)
+        #expect(DecimalString("0.0000000000000000001")?.scaled == nil)
+    }
 }

@@ -256,6 +256,9 @@ import Testing
         harness.receive(list, .markPrice([.price(3, time: 3)]))
         #expect(harness.core.status(of: list, now: harness.now)?.state == .live)
         #expect(harness.core.content(of: list)?.rows == .markPrice([.price(3, time: 3)]), "the row that may be old is not shown as current")
+        #expect(harness.core.status(of: list, now: harness.now)?.isWhole == false, "the venue's list has another row")
+        harness.receive(list, .markPrice([.price(4, time: 4), .price(4, symbol: "ETHUSDT", time: 4)]))
+        #expect(harness.core.status(of: list, now: harness.now)?.isWhole == true)
         #expect(harness.kinds.contains("fail malformed"))
     }
 

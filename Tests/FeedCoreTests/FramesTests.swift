@@ -152,6 +152,44 @@ import Testing
         #expect(setup.passed == [nil, "4"])
     }
 
+    @Test func theLateCopiesOfAnotherLineAreNotPassedOn() {
+        var configuration = FeedCore.Configuration()
+        configuration.lines = [0: 2]
+        var harness = CoreHarness(configuration: configuration)
+        let name = FuturesServiceStreamName.markPrice(symbol: Self.btc)
+        harness.step(.observe(.one, [name], forceFetch: false))
+        harness.step(.passOn(name, true))
+        for _ in 0..<2 {
+            for connection in harness.core.connections where connection.phase == .connecting { harness.step(.opened(connection.id)) }
+            harness.pass(.seconds(3))
+        }
+        harness.acknowledge()
+        harness.answerFetches { _ in .success(FetchedContent(rows: .markPrice([.price(1, time: 1)]), eventTime: nil)) }
+        let lines = harness.core.connections.map(\.id)
+        for (line, time) in [(0, 2), (0, 3), (1, 2), (1, 3), (1, 4), (0, 4)] {
+            harness.receive(name, .markPrice([.price(time, time: Int64(time))]), "\(time)", from: lines[line], eventTime: Int64(time))
+        }
+        let passed = harness.effects.compactMap { effect in if case .passOn(let message) = effect { message.text } else { nil } }
+        #expect(passed.map { String(decoding: $0, as: UTF8.self) } == ["2", "3", "4"])
+    }
+
+    @Test(arguments: [(56, true), (20, false)]) func aBarWhoseFinalMessageAnOutageHidIsReported(_ seconds: Int, _ isHidden: Bool) {
+        var setup = Setup(.kline(symbol: Self.btc, interval: .minute1))
+        let one = DecimalString(checked: "1")
+        let bar = FeedRows.kline([
+            Kline(
+                openTime: 0, closeTime: 59_999, open: one, high: one, low: one, close: one, volume: one, quoteVolume: one, tradeCount: 1,
+                takerBuyVolume: one, takerBuyQuoteVolume: one, isClosed: false)
+        ])
+        setup.answerFetches(bar)
+        setup.core.pass(.seconds(seconds))
+        setup.receive(bar, "a bar")
+        setup.core.reconnect()
+        setup.core.acknowledge()
+        setup.answerFetches(bar)
+        #expect(setup.passed.contains(nil) == isHidden, "\(setup.passed)")
+    }
+
     @Test func aTradeIsPassedOnOnce() {
         var setup = Setup(.aggregateTrade(symbol: Self.btc), backfillLimit: 100)
         setup.answerFetches(Self.trade(1))
@@ -162,11 +200,14 @@ import Testing
 }
 
 extension CoreHarness {
-    mutating func receive(_ name: FuturesServiceStreamName, _ rows: FeedRows, _ text: String) {
+    mutating func receive(
+        _ name: FuturesServiceStreamName, _ rows: FeedRows, _ text: String, from line: ConnectionID? = nil, eventTime: Int64? = nil
+    ) {
         var effects: [FeedEffect] = []
         Array(text.utf8).withUnsafeBufferPointer { text in
             core.step(
-                .received(connection, .rows(name, rows, eventTime: nil)), now: Moment(instant: now, wallClock: now.nanoseconds / 1_000_000),
+                .received(line ?? connection, .rows(name, rows, eventTime: eventTime)),
+                now: Moment(instant: now, wallClock: now.nanoseconds / 1_000_000),
                 text: MessageText(text), &effects)
         }
         keep(effects)

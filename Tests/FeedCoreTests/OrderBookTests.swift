@@ -2,37 +2,7 @@ import Testing
 
 @testable import FeedCore
 
-private func levels(_ pairs: [(Int, Int)]) -> [PriceLevel] {
-    pairs.map { PriceLevel(price: DecimalString($0.0), quantity: DecimalString($0.1)) }
-}
-
-private func event(_ previous: UInt64, _ first: UInt64, _ last: UInt64, bids: [(Int, Int)] = [], asks: [(Int, Int)] = []) -> DepthLevels {
-    DepthLevels(
-        symbol: "BTCUSDT", bids: levels(bids), asks: levels(asks), firstUpdateID: first, lastUpdateID: last, previousUpdateID: previous, time: 1)
-}
-
-private func snapshot(_ last: UInt64, bids: [(Int, Int)] = [(99, 1)], asks: [(Int, Int)] = [(101, 1)]) -> DepthLevels {
-    DepthLevels(symbol: "BTCUSDT", bids: levels(bids), asks: levels(asks), lastUpdateID: last, time: 1)
-}
-
 @Suite struct OrderBookTests {
-    @Test(
-        arguments: [
-            ("0", 0), ("-0.0", 0), ("1", 1_000_000_000_000_000_000), ("-0.5", -500_000_000_000_000_000), ("0.000000000000000001", 1),
-            ("007.10", 7_100_000_000_000_000_000),
-        ] as [(String, Int128)])
-    func aPriceIsComparedByItsValue(_ text: String, _ scaled: Int128) {
-        #expect(DecimalString(text)?.scaled == scaled)
-        #expect(Array(text.utf8).withUnsafeBufferPointer { DecimalString($0) }?.text == text)
-    }
-
-    @Test func aPriceOfTooManyDigitsCannotBeCompared() {
-        #expect(DecimalString("-99999999999999999.9999999999999")?.scaled != nil)
-        #expect(DecimalString("999999999999999999")?.scaled != nil)
-        #expect(DecimalString("1000000000000000000")?.scaled == nil)
-        #expect(DecimalString("0.0000000000000000001")?.scaled == nil)
-    }
-
     @Test func aSideKeepsItsOrderThroughManyChanges() {
         var dice = SplitMix64(seed: 5)
         for isBid in [true, false] {
@@ -40,13 +10,13 @@ private func snapshot(_ last: UInt64, bids: [(Int, Int)] = [(99, 1)], asks: [(In
             var known: [Int: Int] = [:]
             for _ in 0..<3000 {
                 let (price, quantity) = (Int.random(in: 1...45, using: &dice), Int.random(in: 0...3, using: &dice))
-                let level = levels([(price, quantity)])[0]
+                let level = bookLevels([(price, quantity)])[0]
                 #expect(side.standing(at: level).quantity == DecimalString(known[price] ?? 0))
                 side.set(level)
                 known[price] = quantity == 0 ? nil : quantity
             }
             let best = known.sorted { isBid ? $0.key > $1.key : $0.key < $1.key }
-            #expect(side.best(10) == levels(best.prefix(10).map { ($0.key, $0.value) }))
+            #expect(side.best(10) == bookLevels(best.prefix(10).map { ($0.key, $0.value) }))
             #expect(side.count == known.count)
         }
     }
@@ -65,7 +35,7 @@ private func snapshot(_ last: UInt64, bids: [(Int, Int)] = [(99, 1)], asks: [(In
             for _ in 0..<4 { changed[best - Int.random(in: 0..<40, using: &dice)] = Int.random(in: 0...2, using: &dice) }
             changed[best] = 1
             for (price, quantity) in changed { venue[price] = quantity == 0 ? nil : quantity }
-            return event(id - 1, id, id, bids: changed.sorted { $0.key > $1.key }.map { ($0.key, $0.value) })
+            return bookEvent(id - 1, id, id, bids: changed.sorted { $0.key > $1.key }.map { ($0.key, $0.value) })
         }
         func content(_ kind: FuturesServiceFeedContent.Kind, _ levels: DepthLevels) -> FuturesServiceFeedContent {
             FuturesServiceFeedContent(
@@ -73,10 +43,10 @@ private func snapshot(_ last: UInt64, bids: [(Int, Int)] = [(99, 1)], asks: [(In
                 source: .websocket, eventTime: nil, receivedAt: 1, rows: .depth([levels]))
         }
         var (book, reader) = (OrderBook(limit: 20), MergedContent())
-        _ = book.receive(event(9, 10, 10))
+        _ = book.receive(bookEvent(9, 10, 10))
         let bids = venue.sorted { $0.key > $1.key }.prefix(20).map { ($0.key, $0.value) }
         for id in UInt64(11)..<14 { _ = book.receive(change(id)) }
-        #expect(book.adopt(snapshot(10, bids: bids, asks: [(1000, 1)])) == .built)
+        #expect(book.adopt(bookSnapshot(10, bids: bids, asks: [(1000, 1)])) == .built)
         reader.merge(content(.full, book.levels()), limit: 20)
         /// A reader that sets and removes levels, and knows nothing else.
         var plain = Dictionary(uniqueKeysWithValues: book.levels().bids.map { ($0.price.text, $0) })
@@ -90,7 +60,7 @@ private func snapshot(_ last: UInt64, bids: [(Int, Int)] = [(99, 1)], asks: [(In
                 Issue.record("the reader has nothing")
                 return
             }
-            let truth = levels(venue.sorted { $0.key > $1.key }.map { ($0.key, $0.value) })
+            let truth = bookLevels(venue.sorted { $0.key > $1.key }.map { ($0.key, $0.value) })
             #expect(book.levels().bids == Array(truth.prefix(book.levels().bids.count)), "seed \(seed), update \(id)")
             #expect(merged.bids == Array(truth.prefix(merged.bids.count)), "seed \(seed), update \(id)")
             #expect(merged.bids == book.levels().bids, "seed \(seed), update \(id)")
@@ -101,57 +71,58 @@ private func snapshot(_ last: UInt64, bids: [(Int, Int)] = [(99, 1)], asks: [(In
     /// An audit found a wrong level, and a line that lags brought an old event before the new snapshot, which has the wrong book's id.
     @Test func aWrongBookIsNotTakenForTheSnapshotWithItsID() {
         var book = OrderBook(limit: 10)
-        #expect(book.receive(event(0, 1, 5)) == .buffered(isFirst: true))
-        #expect(book.adopt(snapshot(5)) == .built)
-        #expect(book.receive(event(5, 6, 9, bids: [(98, 77)])) == .applied)
+        #expect(book.receive(bookEvent(0, 1, 5)) == .buffered(isFirst: true))
+        #expect(book.adopt(bookSnapshot(5)) == .built)
+        #expect(book.receive(bookEvent(5, 6, 9, bids: [(98, 77)])) == .applied)
         book.reset()
-        #expect(book.receive(event(3, 4, 5)) == .buffered(isFirst: true))
-        #expect(book.adopt(snapshot(9, bids: [(99, 1), (98, 2)])) == .waiting)
+        #expect(book.receive(bookEvent(3, 4, 5)) == .buffered(isFirst: true))
+        #expect(book.adopt(bookSnapshot(9, bids: [(99, 1), (98, 2)])) == .waiting)
         #expect(!book.isQuiet, "its levels are still the wrong ones")
-        #expect(book.adopt(snapshot(9, bids: [(99, 1), (98, 2)])) == .waiting)
-        #expect(book.isQuiet && book.levels().bids == levels([(99, 1), (98, 2)]))
+        #expect(book.adopt(bookSnapshot(9, bids: [(99, 1), (98, 2)])) == .waiting)
+        #expect(book.isQuiet && book.levels().bids == bookLevels([(99, 1), (98, 2)]))
     }
 
     @Test func theFirstEventAsksForASnapshotAndWhatItHasSeenIsDropped() {
         var book = OrderBook(limit: 10)
-        #expect(book.receive(event(0, 1, 5, bids: [(90, 9)])) == .buffered(isFirst: true))
-        #expect(book.receive(event(5, 8, 12, bids: [(98, 2)])) == .buffered(isFirst: false))
-        #expect(book.receive(event(12, 20, 25, asks: [(101, 0), (102, 3)])) == .buffered(isFirst: false))
-        #expect(book.adopt(snapshot(10)) == .built)
+        #expect(book.receive(bookEvent(0, 1, 5, bids: [(90, 9)])) == .buffered(isFirst: true))
+        #expect(book.receive(bookEvent(5, 8, 12, bids: [(98, 2)])) == .buffered(isFirst: false))
+        #expect(book.receive(bookEvent(12, 20, 25, asks: [(101, 0), (102, 3)])) == .buffered(isFirst: false))
+        #expect(book.adopt(bookSnapshot(10)) == .built)
         #expect(
-            book.levels() == DepthLevels(symbol: "BTCUSDT", bids: levels([(99, 1), (98, 2)]), asks: levels([(102, 3)]), lastUpdateID: 25, time: 1))
+            book.levels()
+                == DepthLevels(symbol: "BTCUSDT", bids: bookLevels([(99, 1), (98, 2)]), asks: bookLevels([(102, 3)]), lastUpdateID: 25, time: 1))
     }
 
     @Test func aSnapshotBetweenTwoUpdatesFitsToo() {
         var book = OrderBook(limit: 10)
-        _ = book.receive(event(10, 20, 25))
-        #expect(book.adopt(snapshot(10)) == .built, "pu equals the snapshot")
+        _ = book.receive(bookEvent(10, 20, 25))
+        #expect(book.adopt(bookSnapshot(10)) == .built, "pu equals the snapshot")
         book = OrderBook(limit: 10)
-        _ = book.receive(event(8, 20, 25))
-        #expect(book.adopt(snapshot(10)) == .built, "nothing of this symbol happened between 8 and 20")
+        _ = book.receive(bookEvent(8, 20, 25))
+        #expect(book.adopt(bookSnapshot(10)) == .built, "nothing of this symbol happened between 8 and 20")
     }
 
     @Test func aSnapshotOlderThanTheBufferIsRefused() {
         var book = OrderBook(limit: 10)
-        _ = book.receive(event(15, 20, 25))
-        #expect(book.adopt(snapshot(10)) == .tooOld)
+        _ = book.receive(bookEvent(15, 20, 25))
+        #expect(book.adopt(bookSnapshot(10)) == .tooOld)
     }
 
     @Test func aSnapshotAheadOfTheEventsWaitsForThem() {
         var book = OrderBook(limit: 10)
-        _ = book.receive(event(0, 1, 5))
-        #expect(book.adopt(snapshot(30)) == .waiting)
-        #expect(book.receive(event(5, 6, 20)) == .buffered(isFirst: false))
-        #expect(book.receive(event(20, 29, 31, bids: [(100, 5)])) == .built)
+        _ = book.receive(bookEvent(0, 1, 5))
+        #expect(book.adopt(bookSnapshot(30)) == .waiting)
+        #expect(book.receive(bookEvent(5, 6, 20)) == .buffered(isFirst: false))
+        #expect(book.receive(bookEvent(20, 29, 31, bids: [(100, 5)])) == .built)
         #expect(book.levels().bids.first?.price.text == "100")
     }
 
     @Test func aSnapshotOfAnotherNumberingIsNotWaitedFor() {
         var book = OrderBook(limit: 10)
-        var old = snapshot(1000)
+        var old = bookSnapshot(1000)
         #expect(book.adopt(old) == .waiting)
-        #expect(book.receive(event(5, 6, 20)) == .buffered(isFirst: false), "made in the same millisecond")
-        var later = event(20, 21, 25)
+        #expect(book.receive(bookEvent(5, 6, 20)) == .buffered(isFirst: false), "made in the same millisecond")
+        var later = bookEvent(20, 21, 25)
         later.time = 2
         guard case .lost = book.receive(later) else {
             Issue.record("it waits for updates that never come")
@@ -164,30 +135,32 @@ private func snapshot(_ last: UInt64, bids: [(Int, Int)] = [(99, 1)], asks: [(In
 
     @Test func aMissingUpdateLosesTheBookAndARepeatedOneDoesNot() {
         var book = OrderBook(limit: 10)
-        _ = book.receive(event(0, 1, 5))
-        _ = book.adopt(snapshot(3))
-        #expect(book.receive(event(5, 9, 9)) == .applied)
-        #expect(book.receive(event(5, 9, 9)) == .repeated)
-        guard case .lost = book.receive(event(10, 11, 12)) else {
+        _ = book.receive(bookEvent(0, 1, 5))
+        _ = book.adopt(bookSnapshot(3))
+        #expect(book.receive(bookEvent(5, 9, 9)) == .applied)
+        #expect(book.receive(bookEvent(5, 9, 9)) == .repeated)
+        guard case .lost = book.receive(bookEvent(10, 11, 12)) else {
             Issue.record("a gap went unnoticed")
             return
         }
         #expect(book.levels().lastUpdateID == 9, "the old levels stay to be shown, with their id")
-        #expect(book.adopt(snapshot(11)) == .built)
+        #expect(book.adopt(bookSnapshot(11)) == .built)
     }
 
     @Test func copiesFromAnotherLineChangeNothingOfWhatIsBuffered() {
         var book = OrderBook(limit: 10)
-        for update in [event(0, 1, 5), event(5, 6, 10), event(0, 1, 5), event(10, 11, 15), event(5, 6, 10)] { _ = book.receive(update) }
-        #expect(book.adopt(snapshot(7)) == .built)
+        for update in [bookEvent(0, 1, 5), bookEvent(5, 6, 10), bookEvent(0, 1, 5), bookEvent(10, 11, 15), bookEvent(5, 6, 10)] {
+            _ = book.receive(update)
+        }
+        #expect(book.adopt(bookSnapshot(7)) == .built)
         #expect(book.lastUpdateID == 15)
     }
 
     @Test func aVenueThatCountsAnewLosesABookThatStands() {
         var book = OrderBook(limit: 10)
-        _ = book.receive(event(0, 1, 1000))
-        #expect(book.adopt(snapshot(1000)) == .built)
-        var anew = event(3, 4, 5)
+        _ = book.receive(bookEvent(0, 1, 1000))
+        #expect(book.adopt(bookSnapshot(1000)) == .built)
+        var anew = bookEvent(3, 4, 5)
         anew.time = 2
         guard case .lost = book.receive(anew) else {
             Issue.record("an update made later with a lower id is no repetition")
@@ -198,8 +171,8 @@ private func snapshot(_ last: UInt64, bids: [(Int, Int)] = [(99, 1)], asks: [(In
     @Test func booksThatDifferOnOneSideDiffer() {
         func book(bid: Int, ask: Int) -> OrderBook {
             var book = OrderBook(limit: 10)
-            _ = book.receive(event(0, 1, 5))
-            #expect(book.adopt(snapshot(5, bids: [(99, bid)], asks: [(101, ask)])) == .built)
+            _ = book.receive(bookEvent(0, 1, 5))
+            #expect(book.adopt(bookSnapshot(5, bids: [(99, bid)], asks: [(101, ask)])) == .built)
             return book
         }
         #expect(book(bid: 1, ask: 1).difference(from: book(bid: 1, ask: 1)) == nil)
@@ -209,9 +182,9 @@ private func snapshot(_ last: UInt64, bids: [(Int, Int)] = [(99, 1)], asks: [(In
 
     @Test func aCrossedBookIsLost() {
         var book = OrderBook(limit: 10)
-        _ = book.receive(event(0, 1, 5))
-        _ = book.adopt(snapshot(3))
-        guard case .lost = book.receive(event(5, 6, 7, bids: [(101, 1)])) else {
+        _ = book.receive(bookEvent(0, 1, 5))
+        _ = book.adopt(bookSnapshot(3))
+        guard case .lost = book.receive(bookEvent(5, 6, 7, bids: [(101, 1)])) else {
             Issue.record("a crossed book went unnoticed")
             return
         }
@@ -219,79 +192,79 @@ private func snapshot(_ last: UInt64, bids: [(Int, Int)] = [(99, 1)], asks: [(In
 
     @Test func levelsBeyondWhatTheSnapshotReachedAreNotHandedOut() {
         var book = OrderBook(limit: 2)
-        _ = book.receive(event(0, 1, 5))
-        _ = book.adopt(snapshot(3, bids: [(99, 1), (98, 1)], asks: [(101, 1), (102, 1)]))
-        _ = book.receive(event(5, 6, 7, bids: [(99, 0), (90, 1)]))
-        #expect(book.levels().bids == levels([(98, 1)]), "between 98 and 90 there may be levels nobody told of")
+        _ = book.receive(bookEvent(0, 1, 5))
+        _ = book.adopt(bookSnapshot(3, bids: [(99, 1), (98, 1)], asks: [(101, 1), (102, 1)]))
+        _ = book.receive(bookEvent(5, 6, 7, bids: [(99, 0), (90, 1)]))
+        #expect(book.levels().bids == bookLevels([(98, 1)]), "between 98 and 90 there may be levels nobody told of")
     }
 
     @Test func aBookThatWasBuiltKeepsNoMoreThanItHandsOut() {
         var book = OrderBook(limit: 2)
-        _ = book.receive(event(3, 4, 5, bids: [(100, 1)]))
-        #expect(book.adopt(snapshot(3, bids: [(99, 1), (98, 1)])) == .built)
-        #expect(book.levels().bids == levels([(100, 1), (99, 1)]))
-        #expect(book.receive(event(5, 6, 7, bids: [(100, 0)])) == .applied)
-        #expect(book.levels().bids == levels([(99, 1)]), "no reader was told of 98")
+        _ = book.receive(bookEvent(3, 4, 5, bids: [(100, 1)]))
+        #expect(book.adopt(bookSnapshot(3, bids: [(99, 1), (98, 1)])) == .built)
+        #expect(book.levels().bids == bookLevels([(100, 1), (99, 1)]))
+        #expect(book.receive(bookEvent(5, 6, 7, bids: [(100, 0)])) == .applied)
+        #expect(book.levels().bids == bookLevels([(99, 1)]), "no reader was told of 98")
     }
 
     @Test func aThinBookTakesTheSnapshotItAskedForThoughALevelCameMeanwhile() {
         var book = OrderBook(limit: 4)
-        _ = book.receive(event(0, 1, 5))
-        #expect(book.adopt(snapshot(5, bids: [(99, 1), (98, 1), (97, 1), (96, 1)])) == .built)
-        #expect(book.receive(event(5, 6, 6, bids: [(99, 0), (98, 0), (97, 0)])) == .applied)
+        _ = book.receive(bookEvent(0, 1, 5))
+        #expect(book.adopt(bookSnapshot(5, bids: [(99, 1), (98, 1), (97, 1), (96, 1)])) == .built)
+        #expect(book.receive(bookEvent(5, 6, 6, bids: [(99, 0), (98, 0), (97, 0)])) == .applied)
         #expect(book.isThin)
-        #expect(book.receive(event(6, 7, 7, bids: [(97, 2)])) == .applied)
+        #expect(book.receive(bookEvent(6, 7, 7, bids: [(97, 2)])) == .applied)
         #expect(!book.isThin)
-        #expect(book.adopt(snapshot(6, bids: [(96, 1), (95, 1), (94, 1), (93, 1)])) == .refreshed)
-        #expect(book.levels().bids == levels([(97, 2), (96, 1), (95, 1), (94, 1)]))
+        #expect(book.adopt(bookSnapshot(6, bids: [(96, 1), (95, 1), (94, 1), (93, 1)])) == .refreshed)
+        #expect(book.levels().bids == bookLevels([(97, 2), (96, 1), (95, 1), (94, 1)]))
     }
 
     @Test func aThinBookOfAQuietMarketTakesTheSnapshotThatIsAhead() {
         var book = OrderBook(limit: 4)
-        _ = book.receive(event(0, 1, 5))
-        #expect(book.adopt(snapshot(5, bids: [(99, 1), (98, 1), (97, 1), (96, 1)])) == .built)
-        #expect(book.receive(event(5, 6, 6, bids: [(99, 0), (98, 0), (97, 0)])) == .applied)
-        #expect(book.adopt(snapshot(10, bids: [(96, 1), (95, 1), (94, 1), (93, 1)])) == .refreshed, "the numbers are other symbols' too")
-        #expect(book.stands && book.levels().lastUpdateID == 10 && book.levels().bids == levels([(96, 1), (95, 1), (94, 1), (93, 1)]))
-        #expect(book.receive(event(6, 7, 8, bids: [(92, 3)])) == .included, "the snapshot has it")
-        #expect(book.receive(event(6, 7, 8, bids: [(92, 3)])) == .repeated)
+        _ = book.receive(bookEvent(0, 1, 5))
+        #expect(book.adopt(bookSnapshot(5, bids: [(99, 1), (98, 1), (97, 1), (96, 1)])) == .built)
+        #expect(book.receive(bookEvent(5, 6, 6, bids: [(99, 0), (98, 0), (97, 0)])) == .applied)
+        #expect(book.adopt(bookSnapshot(10, bids: [(96, 1), (95, 1), (94, 1), (93, 1)])) == .refreshed, "the numbers are other symbols' too")
+        #expect(book.stands && book.levels().lastUpdateID == 10 && book.levels().bids == bookLevels([(96, 1), (95, 1), (94, 1), (93, 1)]))
+        #expect(book.receive(bookEvent(6, 7, 8, bids: [(92, 3)])) == .included, "the snapshot has it")
+        #expect(book.receive(bookEvent(6, 7, 8, bids: [(92, 3)])) == .repeated)
         #expect(book.levels().lastUpdateID == 10)
-        #expect(book.receive(event(8, 12, 12, bids: [(95, 3)])) == .built)
-        #expect(book.levels().bids == levels([(96, 1), (95, 3), (94, 1), (93, 1)]))
+        #expect(book.receive(bookEvent(8, 12, 12, bids: [(95, 3)])) == .built)
+        #expect(book.levels().bids == bookLevels([(96, 1), (95, 3), (94, 1), (93, 1)]))
     }
 
     @Test func aCompleteBookTakesTheLevelsOfASnapshotThatWasRequestedForIt() {
         var book = OrderBook(limit: 4)
-        _ = book.receive(event(0, 1, 5))
-        #expect(book.adopt(snapshot(5, bids: [(99, 1), (98, 1), (97, 1), (96, 1)])) == .built)
-        #expect(book.receive(event(5, 6, 6, bids: [(99, 0)])) == .applied)
+        _ = book.receive(bookEvent(0, 1, 5))
+        #expect(book.adopt(bookSnapshot(5, bids: [(99, 1), (98, 1), (97, 1), (96, 1)])) == .built)
+        #expect(book.receive(bookEvent(5, 6, 6, bids: [(99, 0)])) == .applied)
         book.awaitRefill()
-        #expect(book.receive(event(6, 7, 7, bids: [(98, 2)])) == .applied)
-        #expect(book.adopt(snapshot(6, bids: [(98, 1), (97, 1), (96, 1), (95, 1)])) == .refreshed)
-        #expect(book.levels().lastUpdateID == 7 && book.levels().bids == levels([(98, 2), (97, 1), (96, 1), (95, 1)]))
+        #expect(book.receive(bookEvent(6, 7, 7, bids: [(98, 2)])) == .applied)
+        #expect(book.adopt(bookSnapshot(6, bids: [(98, 1), (97, 1), (96, 1), (95, 1)])) == .refreshed)
+        #expect(book.levels().lastUpdateID == 7 && book.levels().bids == bookLevels([(98, 2), (97, 1), (96, 1), (95, 1)]))
     }
 
     @Test func aCompleteBookStaysCompleteWhileASnapshotIsAheadOfTheStream() {
         var book = OrderBook(limit: 4)
-        _ = book.receive(event(0, 1, 5))
-        #expect(book.adopt(snapshot(5, bids: [(99, 1), (98, 1), (97, 1), (96, 1)])) == .built)
+        _ = book.receive(bookEvent(0, 1, 5))
+        #expect(book.adopt(bookSnapshot(5, bids: [(99, 1), (98, 1), (97, 1), (96, 1)])) == .built)
         book.awaitRefill()
-        #expect(book.receive(event(5, 6, 6, bids: [(99, 0)])) == .applied)
-        #expect(book.adopt(snapshot(9, bids: [(98, 5), (97, 1), (96, 1), (95, 1)])) == .ahead)
-        #expect(book.receive(event(6, 7, 8, bids: [(98, 4)])) == .applied)
-        #expect(book.stands && book.levels().bids == levels([(98, 4), (97, 1), (96, 1)]))
-        #expect(book.receive(event(8, 9, 10, bids: [(98, 6)])) == .refreshed)
-        #expect(book.levels().lastUpdateID == 10 && book.levels().bids == levels([(98, 6), (97, 1), (96, 1), (95, 1)]))
+        #expect(book.receive(bookEvent(5, 6, 6, bids: [(99, 0)])) == .applied)
+        #expect(book.adopt(bookSnapshot(9, bids: [(98, 5), (97, 1), (96, 1), (95, 1)])) == .ahead)
+        #expect(book.receive(bookEvent(6, 7, 8, bids: [(98, 4)])) == .applied)
+        #expect(book.stands && book.levels().bids == bookLevels([(98, 4), (97, 1), (96, 1)]))
+        #expect(book.receive(bookEvent(8, 9, 10, bids: [(98, 6)])) == .refreshed)
+        #expect(book.levels().lastUpdateID == 10 && book.levels().bids == bookLevels([(98, 6), (97, 1), (96, 1), (95, 1)]))
     }
 
     @Test func aSnapshotThatMissesUpdatesLeavesTheCompleteBookAlone() {
         var book = OrderBook(limit: 4)
-        _ = book.receive(event(0, 1, 5))
-        #expect(book.adopt(snapshot(5, bids: [(99, 1)])) == .built)
-        #expect(book.receive(event(5, 6, 8, bids: [(99, 3)])) == .applied)
+        _ = book.receive(bookEvent(0, 1, 5))
+        #expect(book.adopt(bookSnapshot(5, bids: [(99, 1)])) == .built)
+        #expect(book.receive(bookEvent(5, 6, 8, bids: [(99, 3)])) == .applied)
         book.awaitRefill()
-        #expect(book.adopt(snapshot(6, bids: [(99, 2)])) == .refreshed, "the update 8 came before the request")
-        #expect(book.levels().lastUpdateID == 8 && book.levels().bids == levels([(99, 3)]))
+        #expect(book.adopt(bookSnapshot(6, bids: [(99, 2)])) == .refreshed, "the update 8 came before the request")
+        #expect(book.levels().lastUpdateID == 8 && book.levels().bids == bookLevels([(99, 3)]))
     }
 
     @Test func randomUpdatesKeepTheSidesSortedAndEqualToADictionary() {
@@ -301,125 +274,16 @@ private func snapshot(_ last: UInt64, bids: [(Int, Int)] = [(99, 1)], asks: [(In
         var book = OrderBook(limit: 1000)
         var bids: [Int: Int] = [99: 1]
         var asks: [Int: Int] = [1001: 1]
-        _ = book.receive(event(0, 1, 1))
-        _ = book.adopt(snapshot(1, bids: [(99, 1)], asks: [(1001, 1)]))
+        _ = book.receive(bookEvent(0, 1, 1))
+        _ = book.adopt(bookSnapshot(1, bids: [(99, 1)], asks: [(1001, 1)]))
         for id in 2...3000 as ClosedRange<UInt64> {
             let bid = (Int.random(in: 1...500, using: &random), Int.random(in: 0...2, using: &random))
             let ask = (Int.random(in: 501...1000, using: &random), Int.random(in: 0...2, using: &random))
             bids[bid.0] = bid.1 == 0 ? nil : bid.1
             asks[ask.0] = ask.1 == 0 ? nil : ask.1
-            #expect(book.receive(event(id - 1, id, id, bids: [bid], asks: [ask])) == .applied, "seed \(seed)")
+            #expect(book.receive(bookEvent(id - 1, id, id, bids: [bid], asks: [ask])) == .applied, "seed \(seed)")
         }
-        #expect(book.levels().bids == levels(bids.sorted { $0.key > $1.key }.map { ($0.key, $0.value) }), "seed \(seed)")
-        #expect(book.levels().asks == levels(asks.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }), "seed \(seed)")
-    }
-}
-
-@Suite struct BookStreamTests {
-    static let name = FuturesServiceStreamName.depth(symbol: "BTCUSDT")
-    static let other = FuturesServiceStreamName.depth(symbol: "ETHUSDT")
-
-    static func harness() -> CoreHarness {
-        var harness = CoreHarness()
-        harness.goLive([name, other])
-        for name in [name, other] { harness.receive(name, .depth([event(0, 1, 5)])) }
-        harness.answerFetches { _ in .success(FetchedContent(rows: .depth([snapshot(3)]), eventTime: 1)) }
-        for name in [name, other] { harness.receive(name, .depth([event(5, 6, 6)])) }
-        return harness
-    }
-
-    @Test func aBookIsAskedForOnlyOnceAnEventIsBuffered() {
-        var harness = CoreHarness()
-        harness.goLive([Self.name])
-        #expect(harness.attempts.isEmpty)
-        harness.receive(Self.name, .depth([event(0, 1, 5)]))
-        #expect(harness.attempts.count == 1)
-        #expect(harness.kinds == ["connect"], "nothing is handed out before the book stands")
-        harness.answerFetches { _ in .success(FetchedContent(rows: .depth([snapshot(3)]), eventTime: 1)) }
-        harness.receive(Self.name, .depth([event(5, 6, 7)]))
-        #expect(harness.kinds == ["connect", "fetch", "update delta"])
-    }
-
-    @Test func whatAThinBookIsAskedForIsCountedApartAndToldToNobody() {
-        var harness = CoreHarness(fetchWeight: 20)
-        harness.goLive([Self.name])
-        harness.receive(Self.name, .depth([event(0, 1, 5)]))
-        let full = snapshot(5, bids: (0..<5).map { (99 - $0, 1) }, asks: (0..<5).map { (101 + $0, 1) })
-        harness.answerFetches { _ in .success(FetchedContent(rows: .depth([full]), eventTime: 1)) }
-        harness.receive(Self.name, .depth([event(5, 6, 6)]))
-        harness.forgetEffects()
-        harness.receive(Self.name, .depth([event(6, 7, 7, bids: (0..<4).map { (99 - $0, 0) })]))
-        #expect(harness.attempts.count == 1)
-        #expect(harness.core.counters.weight.content == 20 && harness.core.counters.weight.refills == 20)
-        #expect(harness.kinds == ["update delta"])
-    }
-
-    @Test func aGapInOneBookLeavesTheOthersAlone() {
-        var harness = Self.harness()
-        harness.forgetEffects()
-        harness.receive(Self.name, .depth([event(90, 91, 92)]))
-        harness.receive(Self.other, .depth([event(6, 7, 7)]))
-        #expect(harness.events.map { "\($0.stream) \(CoreHarness.kind($0))" } == ["btcusdt@depth status recovering", "ethusdt@depth update delta"])
-        #expect(harness.attempts.map(\.name) == [Self.name])
-        #expect(!harness.effects.contains { if case .disconnect = $0 { true } else { false } })
-        harness.answerFetches { _ in .success(FetchedContent(rows: .depth([snapshot(91)]), eventTime: 1)) }
-        #expect(harness.kinds.suffix(3) == ["recover success", "status live", "fetch"])
-    }
-
-    @Test func aBookThatKeepsBreakingIsRebuiltEverMoreSlowly() {
-        var harness = Self.harness()
-        harness.forgetEffects()
-        var id: UInt64 = 100
-        for _ in 0..<20 {
-            harness.step(.heard(harness.connection))
-            harness.receive(Self.name, .depth([event(id, id + 1, id + 2)]))
-            if let last = harness.attempts.last {
-                harness.step(.fetched(Self.name, attempt: last.attempt, .success(FetchedContent(rows: .depth([snapshot(1)]), eventTime: 1))))
-            }
-            harness.pass(.milliseconds(100))
-            id += 10
-        }
-        #expect((2...9).contains(harness.attempts.count), "2 s of trouble cost \(harness.attempts.count) requests")
-        #expect(harness.kinds.filter { $0.hasPrefix("recover") }.isEmpty)
-    }
-
-    @Test func aReplyFromBeforeAReconnectBuildsNoBook() {
-        var harness = CoreHarness()
-        harness.goLive([Self.name])
-        harness.receive(Self.name, .depth([event(0, 1, 5)]))
-        let early = harness.attempts
-        harness.step(.closed(harness.connection, reason: "gone"))
-        harness.pass(.seconds(3))
-        harness.step(.opened(harness.connection))
-        harness.acknowledge()
-        harness.receive(Self.name, .depth([event(50, 51, 55)]))
-        for (name, attempt) in early {
-            #expect(harness.step(.fetched(name, attempt: attempt, .success(FetchedContent(rows: .depth([snapshot(3)]), eventTime: 1)))).isEmpty)
-        }
-        #expect(!harness.kinds.contains("fetch"))
-    }
-
-    @Test func aSnapshotCutOffWithItsConnectionIsAskedForAtOnceOnTheNextOne() {
-        var harness = CoreHarness()
-        harness.goLive([Self.name])
-        harness.receive(Self.name, .depth([event(0, 1, 5)]))
-        #expect(harness.attempts.count == 1)
-        harness.step(.closed(harness.connection, reason: "reset"))
-        harness.pass(.seconds(2))
-        harness.step(.opened(harness.connection))
-        harness.acknowledge()
-        harness.receive(Self.name, .depth([event(5, 6, 20)]))
-        #expect(harness.attempts.count == 2)
-    }
-
-    @Test func aQuietBookIsShownFromItsSnapshotAlone() {
-        var harness = CoreHarness()
-        harness.goLive([Self.name])
-        harness.pass(.seconds(2))
-        harness.answerFetches { _ in .success(FetchedContent(rows: .depth([snapshot(3)]), eventTime: 1)) }
-        #expect(harness.kinds == ["connect", "fetch"])
-        harness.receive(Self.name, .depth([event(2, 9, 9, bids: [(98, 4)])]))
-        #expect(harness.kinds == ["connect", "fetch", "update full"])
-        #expect(harness.core.content(of: Self.name)?.state == .live)
+        #expect(book.levels().bids == bookLevels(bids.sorted { $0.key > $1.key }.map { ($0.key, $0.value) }), "seed \(seed)")
+        #expect(book.levels().asks == bookLevels(asks.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }), "seed \(seed)")
     }
 }

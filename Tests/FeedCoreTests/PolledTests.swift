@@ -73,6 +73,20 @@ import Testing
         #expect(harness.core.content(of: .bars)?.rows == .kline([Self.bar(1, trades: 5, isClosed: true), Self.bar(2, trades: 1, isClosed: false)]))
     }
 
+    /// Whether a bar of an answer is closed may be a guess by the clock. A message with more trades is newer all the same.
+    @Test func aBarThatWasTakenForClosedGoesOn() {
+        var harness = CoreHarness()
+        harness.goLive([.bars])
+        harness.answerFetches { _ in .success(FetchedContent(rows: .kline([Self.bar(1, trades: 4, isClosed: true)]), eventTime: nil)) }
+        for (trades, isClosed) in [(5, false), (6, true)] {
+            let bars = FeedRows.kline([Self.bar(1, trades: UInt64(trades), isClosed: isClosed)])
+            harness.receive(.bars, bars)
+            #expect(harness.core.content(of: .bars)?.rows == bars)
+        }
+        harness.receive(.bars, .kline([Self.bar(1, trades: 6, isClosed: false)]))
+        #expect(harness.core.content(of: .bars)?.rows == .kline([Self.bar(1, trades: 6, isClosed: true)]))
+    }
+
     @Test func whatWasTradedComesByTheSocketAlone() {
         var harness = CoreHarness()
         harness.goLive([.bars])

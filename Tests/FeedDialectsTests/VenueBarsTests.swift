@@ -82,6 +82,43 @@ import Testing
         }
     }
 
+    @Test func barsWithAHoleAreNotGivenOut() {
+        let bars = (1_000...1_600).map { Self.bar($0, isClosed: $0 < 1_600) }
+        func rendering(_ kept: [Kline], _ limit: Int, _ block: String? = nil) -> VenueRendering? {
+            Self.ask(kept, [("limit", "\(limit)")], now: 1_600 * Self.length + 5) { _ in block.map { Array($0.utf8) } }
+        }
+        func lacks(_ rendering: VenueRendering?) -> Bool { if case .lacks? = rendering { true } else { false } }
+        #expect(!lacks(rendering(Array(bars.suffix(500)), 20)))
+        #expect(lacks(rendering(Array(bars.suffix(500)).filter { $0.openTime != 1_590 * Self.length }, 20)), "a minute is missing")
+        #expect(lacks(rendering(Array(bars.suffix(500)), 600, "[]")), "the venue's older block came empty")
+        #expect(lacks(rendering([bars[600]], 499)), "the venue's snapshot came empty")
+        #expect(!lacks(rendering([bars[600]], 1)))
+    }
+
+    /// The venue's clock comes from its data, which may be a minute ahead.
+    @Test func theLastBarOfASnapshotIsOpenUntilTheClockCannotBeWrong() throws {
+        let name = FuturesServiceStreamName.kline(symbol: "BTCUSDT", interval: .minute1)
+        let answer = RESTAnswer(status: 200, retryAfter: nil, body: Array("[\(Self.json(Self.bar(1))),\(Self.json(Self.bar(2)))]".utf8))
+        let end = 3 * Self.length - 1
+        for (now, isClosed) in [(.min, false), (end + 1, false), (end + 55_000, false), (end + 60_001, true), (.max, true)] {
+            let content = try FuturesDialect(venue: .aster).decodeSnapshot(of: name, answer, now: now).get()
+            guard case .kline(let rows) = content.rows else { throw FeedError(.malformed, "no bars") }
+            #expect(rows.map(\.isClosed) == [true, isClosed], "at \(now), its end is \(end)")
+        }
+    }
+
+    /// Its last bar may have closed a moment ago. Kept for a day, it would be wrong once the stream has forgotten that bar.
+    @Test func aBlockIsKeptForADayOnceItsLastBarIsFinal() throws {
+        let first: Int64 = 499 * 4
+        for (kept, lifetime) in [(499, 10_000), (500, 86_400_000)] as [(Int64, Int64)] {
+            let newest = first + kept
+            let bars = (first + 1...newest).map { Self.bar($0, isClosed: $0 < newest) }
+            let rendering = Self.ask(bars, [("limit", "\(kept + 1)")], now: newest * Self.length + 5) { _ in nil }
+            guard case .needs(let relays)? = rendering else { throw FeedError(.malformed, "no block is asked for") }
+            #expect(relays.map(\.keep) == [.milliseconds(lifetime)])
+        }
+    }
+
     @Test func oneMoreBarThanIsKeptCostsOneFetchForAll() {
         let bars = (1_000...1_600).map { Self.bar($0, isClosed: $0 < 1_600) }
         var targets: Set<String> = []

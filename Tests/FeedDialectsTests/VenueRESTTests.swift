@@ -68,8 +68,11 @@ import Testing
         #expect(bars?.keep.end(from: noon + 55_000) == noon + 60_000, "until the bar closes")
         let days = Self.relay("/fapi/v1/markPriceKlines", [("symbol", "BTCUSDT"), ("interval", "1d")], now: noon + 20_000)
         #expect(days?.keep.end(from: noon + 20_000) == noon + 30_000, "the open bar changes")
-        let closed = Self.relay("/fapi/v1/markPriceKlines", [("symbol", "BTCUSDT"), ("interval", "1m"), ("endTime", "\(noon - 90_000)")], now: noon)
-        #expect(closed?.keep.end(from: noon) == noon + hour)
+        for (ago, kept) in [(90_000, 10_000), (150_000, hour)] as [(Int64, Int64)] {
+            let query = [("symbol", "BTCUSDT"), ("interval", "1m"), ("endTime", "\(noon - ago)")]
+            let closed = Self.relay("/fapi/v1/markPriceKlines", query, now: noon)
+            #expect(closed?.keep.end(from: noon) == noon + kept, "the venue's clock may be a minute ahead")
+        }
         let period = Self.relay("/futures/data/openInterestHist", [("symbol", "BTCUSDT"), ("period", "5m")])
         #expect(period?.keep.end(from: noon + 90_000) == noon + 300_000)
     }
@@ -158,6 +161,16 @@ import Testing
             Self.text("/fapi/v1/depth", [("symbol", "BTCUSDT"), ("limit", "5")], .depth([book]), eventTime: 1_589_436_922_972)
                 == #"{"lastUpdateId":1027024,"E":1589436922972,"T":1589436922959,"bids":[["4.00000000","431.0"],["3.9","1"]],"asks":[["4.00000200","12.0"]]}"#
         )
+    }
+
+    @Test(arguments: ["", "<html>Bad gateway</html>", "[[1,2", "[] []", #"{"code":-1003,"msg":"Too many requests."}"#])
+    func aBodyThatIsNoAnswerIsNotPassedOnAsOne(_ body: String) {
+        func failure(_ status: Int, _ body: String) -> FeedError? {
+            Self.venue.failure(RESTAnswer(status: status, retryAfter: nil, body: Array(body.utf8)))
+        }
+        #expect(failure(200, body) != nil)
+        #expect(failure(200, "[]") == nil && failure(200, #"{"code":200,"msg":"success"}"#) == nil)
+        #expect(failure(400, #"{"code":-1121,"msg":"Invalid symbol."}"#) == nil, "a refusal is an answer")
     }
 
     @Test func aBookThatHasFewerLevelsThanTheVenueIsNotGivenOut() {

@@ -36,6 +36,16 @@ struct ListingTests {
         }
     }
 
+    @Test func aSocketIsServedAsSoonAsTheVenueListsItsSymbol() async throws {
+        try await Self.open { house in
+            let (client, connection) = try await SocketClient.open(house, "/ws/ethusdt@bookTicker")
+            connection.send(text: #"{"method":"LIST_SUBSCRIPTIONS","id":1}"#)
+            #expect(try await client.text() == #"{"result":["ethusdt@bookTicker"],"id":1}"#)
+            _ = try await house.client.get("/fapi/v1/exchangeInfo?maxAge=0")
+            #expect(try await client.text().contains(#""s":"ETHUSDT""#))
+        }
+    }
+
     @Test(.enabled(if: StreamRoute.current != .edge, "at an edge the list is the ingest's"))
     func anUnknownSymbolHasTheListReadAnewIfItIsHalfAMinuteOld() async throws {
         try await Self.open { house in

@@ -102,15 +102,21 @@ import Testing
         }
     }
 
+    private static let book = "/fapi/v1/depth?symbol=BTCUSDT&limit=5"
+
+    /// The answer for a book whose connection was just lost.
+    private static func answerInAnOutage(_ house: House, _ fault: Fault? = nil) async throws -> HTTPAnswer {
+        #expect(try await house.client.get(book).status == 200)
+        let reader = try await house.client.events("streams=btcusdt@depth@100ms")
+        house.exchange.dropConnections()
+        if let fault { house.exchange.inflict(fault) }
+        _ = try await reader.next("status") { $0.data["state"] == "recovering" }
+        return try await house.client.get(book)
+    }
+
     @Test func whatIsStaleIsFetchedOrRefusedButNeverGivenOut() async throws {
         try await Self.open { house in
-            let target = "/fapi/v1/depth?symbol=BTCUSDT&limit=5"
-            #expect(try await house.client.get(target).status == 200)
-            let reader = try await house.client.events("streams=btcusdt@depth@100ms")
-            house.exchange.dropConnections()
-            house.exchange.inflict(.refuse())
-            _ = try await reader.next("status") { $0.data["state"] != "live" }
-            let answer = try await house.client.get(target)
+            let answer = try await Self.answerInAnOutage(house, .refuse())
             #expect(answer.status == 503)
             #expect(try answer.json["code"]?.integer == -1001)
             #expect(Int(answer.header("Retry-After") ?? "") ?? 0 >= 1)
@@ -120,12 +126,7 @@ import Testing
     /// A client whose socket was closed asks for the book while it subscribes again. A kept book would lack the changes until then.
     @Test func aBookIsAwaitedWhileItsOutageIsShort() async throws {
         try await Self.open { house in
-            let target = "/fapi/v1/depth?symbol=BTCUSDT&limit=5"
-            #expect(try await house.client.get(target).status == 200)
-            let reader = try await house.client.events("streams=btcusdt@depth@100ms")
-            house.exchange.dropConnections()
-            _ = try await reader.next("status") { $0.data["state"] == "recovering" }
-            let answer = try await house.client.get(target)
+            let answer = try await Self.answerInAnOutage(house)
             #expect(answer.status == 200 && answer.header("X-Feed-State") == "live" && answer.header("X-Feed-Unverified-Ms") != nil)
             #expect(house.requests("depth?symbol=BTCUSDT&limit=5") == 0)
         }

@@ -61,9 +61,7 @@ extension MicroHTTPTests {
             defer { loop.stop() }
             try await withServer(wire.configuration, routes: { $0.onSocket("/ws", loop) }) { _, port in
                 let client = try wire.client(port: port)
-                client.get(
-                    "/ws", "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==")
-                #expect(client.receive(until: "\r\n\r\n")?.hasPrefix("HTTP/1.1 101 ") == true)
+                #expect(client.openSocket("/ws"))
                 let stream = try #require(writer.nextOpened())
                 _ = writer.onLoop(loop) {
                     stream.write("the last frame")
@@ -72,6 +70,36 @@ extension MicroHTTPTests {
                 for _ in 0..<3 { #expect(client.send("one more message")) }
                 #expect(client.receive(until: "frame") == "the last frame")
                 #expect(client.end() == 0)
+            }
+        }
+
+        /// The loop reads slower than the client sends, so it would never reach the end.
+        @Test func aSocketThatSendsWithoutEndTakesTurnsWithTheOthers() async throws {
+            let writer = RecordingWriter(whenReceived: { stream, bytes in
+                if bytes.first == UInt8(ascii: "?") { stream.write("an answer") } else { usleep(2_000) }
+            })
+            let loop = EventStreamLoop(writer: writer)
+            defer { loop.stop() }
+            try await withServer(routes: { $0.onSocket("/ws", loop) }) { _, port in
+                let (flood, other) = (try RawClient(port: port), try RawClient(port: port))
+                #expect(flood.openSocket("/ws") && other.openSocket("/ws"))
+                let isOver = SharedFlag()
+                let descriptor = flood.descriptor
+                let sender = Task.detached {
+                    let bytes = [UInt8](repeating: UInt8(ascii: "x"), count: 1 << 18)
+                    let deadline = ContinuousClock.now + .seconds(5)
+                    while !isOver.value.load(ordering: .relaxed), ContinuousClock.now < deadline {
+                        _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+                    }
+                }
+                usleep(100_000)
+                let asked = ContinuousClock.now
+                other.send("?")
+                #expect(other.receive(until: "answer") == "an answer")
+                #expect(ContinuousClock.now - asked < .seconds(2), "the flood takes five seconds")
+                isOver.value.store(true, ordering: .relaxed)
+                await sender.value
+                withExtendedLifetime(flood) {}
             }
         }
 

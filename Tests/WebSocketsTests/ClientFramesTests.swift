@@ -99,6 +99,16 @@ import Testing
         #expect(Self.violation(Self.frame(0x01, piece) + Self.frame(0x89, piece) + Self.frame(0x80, piece), limit: 120) == nil)
     }
 
+    /// Empty frames have no length that a limit of bytes could count.
+    @Test func aMessageHasALimitOfFrames() {
+        func message(_ frames: Int) -> [UInt8] {
+            Self.frame(0x01, []) + (2..<frames).flatMap { _ in Self.frame(0x00, []) } + Self.frame(0x80, [])
+        }
+        #expect(Self.violation(message(1_024), limit: 100) == nil)
+        #expect(Self.violation(message(1_025), limit: 100) == 1008)
+        #expect(Self.violation(message(1_000) + message(1_000), limit: 100) == nil, "each message has its own count")
+    }
+
     @Test func noBytesCrashTheReader() {
         let seed = UInt64.random(in: 0 ... .max)
         print("seed \(seed)")

@@ -1,101 +1,3 @@
-/// A price and the quantity at it.
-public struct PriceLevel: Equatable, Sendable {
-    /// The price.
-    public let price: DecimalString
-    /// The absolute quantity; in an update, zero removes the level.
-    public let quantity: DecimalString
-    /// The price times 10^18, computed once; `.min` if it has more than 18 digits before or after the point.
-    let scaledPrice: ScaledNumber
-
-    /// Creates a level.
-    public init(price: DecimalString, quantity: DecimalString) {
-        self.init(price: price, quantity: quantity, scaledPrice: price.scaled ?? .min)
-    }
-
-    private init(price: DecimalString, quantity: DecimalString, scaledPrice: ScaledNumber) {
-        self.price = price
-        self.quantity = quantity
-        self.scaledPrice = scaledPrice
-    }
-
-    /// Whether the price can be compared.
-    package var isComparable: Bool { scaledPrice != .min }
-
-    /// The same price with quantity zero.
-    var emptied: PriceLevel { PriceLevel(price: price, quantity: DecimalString(checked: "0"), scaledPrice: scaledPrice) }
-}
-
-/// Levels of one symbol's order book: the whole book, its top, or a change (`depthUpdate`, `GET depth`).
-public struct DepthLevels: Equatable, Sendable {
-    /// The symbol as in payloads, `BTCUSDT`.
-    public var symbol: String
-    /// Bids, best first.
-    public var bids: [PriceLevel]
-    /// Asks, best first.
-    public var asks: [PriceLevel]
-    /// The first update that the levels cover; nil for a whole book.
-    public var firstUpdateID: UInt64?
-    /// The last update that the levels cover.
-    public var lastUpdateID: UInt64
-    /// The last update of the previous message (`pu`); nil for a whole book.
-    public var previousUpdateID: UInt64?
-    /// The venue's transaction time, ms since 1970 UTC.
-    public var time: Int64
-
-    /// Creates levels; `time` in ms since 1970 UTC.
-    public init(
-        symbol: String, bids: [PriceLevel], asks: [PriceLevel], firstUpdateID: UInt64? = nil, lastUpdateID: UInt64,
-        previousUpdateID: UInt64? = nil, time: Int64
-    ) {
-        self.symbol = symbol
-        self.bids = bids
-        self.asks = asks
-        self.firstUpdateID = firstUpdateID
-        self.lastUpdateID = lastUpdateID
-        self.previousUpdateID = previousUpdateID
-        self.time = time
-    }
-}
-
-extension DepthLevels {
-    /// The same levels, each side best first.
-    package var sorted: DepthLevels {
-        var levels = self
-        levels.bids.sort { $0.scaledPrice > $1.scaledPrice }
-        levels.asks.sort { $0.scaledPrice < $1.scaledPrice }
-        return levels
-    }
-}
-
-extension DepthLevels {
-    /// Whether a bid is at or above an ask.
-    var isCrossed: Bool {
-        guard let bid = bids.lazy.filter(\.isComparable).map(\.scaledPrice).max(),
-            let ask = asks.lazy.filter(\.isComparable).map(\.scaledPrice).min()
-        else { return false }
-        return bid >= ask
-    }
-}
-
-extension DepthLevels: FeedRow {
-    package var key: String { symbol }
-    /// Whether the levels are older. Levels with a lower id but a later time are newer, because the venue restarted its numbering.
-    package func isOlder(than other: DepthLevels) -> Bool { lastUpdateID <= other.lastUpdateID && time <= other.time }
-    /// Compares REST's levels with the known ones, to the smaller of their depths. Update ids are shared between symbols, so a higher id alone means
-    /// nothing (docs/reference/venues.md §5).
-    package func compared(with known: DepthLevels) -> Comparison {
-        if lastUpdateID < known.lastUpdateID { return .older }
-        let isSame = Self.agree(bids, known.bids) && Self.agree(asks, known.asks)
-        return isSame ? .same : lastUpdateID > known.lastUpdateID ? .newer : .older
-    }
-    private static func agree(_ some: [PriceLevel], _ others: [PriceLevel]) -> Bool {
-        zip(some, others).allSatisfy { $0.scaledPrice == $1.scaledPrice && $0.quantity.scaled == $1.quantity.scaled }
-    }
-    package var changeNumber: UInt64? { lastUpdateID }
-    package static func rows(in rows: FeedRows) -> [Self]? { if case .depth(let rows) = rows { rows } else { nil } }
-    package static func feedRows(_ rows: [Self]) -> FeedRows { .depth(rows) }
-}
-
 /// One symbol's book, kept equal to the venue's by update ids (docs/reference/venues.md §5; the futures rule, which is not the spot rule).
 ///
 /// Events are buffered first, then a snapshot is requested. Events before the snapshot are dropped. An event covers the changes after `pu` up to `u`.
@@ -149,12 +51,16 @@ struct OrderBook: Sendable {
     private var phase = Phase.buffering([])
     private var bids: BookSide
     private var asks: BookSide
-    /// The updates applied since the complete book became thin or a snapshot was requested for it. They are applied again on top of that snapshot.
-    private var sinceThin: [DepthLevels] = []
-    /// Whether a snapshot is requested for the complete book.
-    private var isRefilled = false
-    /// A snapshot for the complete book that the stream has not reached.
-    private var aheadOfStream: DepthLevels?
+    /// The preparation for a snapshot that brings the complete book deeper levels.
+    private struct Refill: Sendable {
+        /// The updates applied since the book became thin or the snapshot was requested. They are applied again on top of the snapshot.
+        var events: [DepthLevels] = []
+        var isRequested = false
+        /// The snapshot, if the stream has not reached it.
+        var snapshot: DepthLevels?
+    }
+
+    private var refill = Refill()
     private(set) var lastUpdateID: UInt64 = 0
     /// The last update that a message brought, if the complete book has the levels of a later snapshot.
     private var streamedID: UInt64?
@@ -213,7 +119,7 @@ struct OrderBook: Sendable {
 
     /// Starts over: the next event begins a new buffer. The old levels and their update id stay visible until new ones arrive.
     mutating func reset() {
-        forgetRefill()
+        refill = Refill()
         streamedID = nil
         isAsFetched = false
         phase = .buffering([])
@@ -226,15 +132,10 @@ struct OrderBook: Sendable {
     }
 
     /// A snapshot is requested: a complete book keeps the updates from now on, so that it can take the snapshot's levels.
-    mutating func awaitRefill() { isRefilled = stands }
+    mutating func awaitRefill() { refill.isRequested = stands }
 
-    /// The snapshot did not arrive, or cannot be used.
-    mutating func abandonRefill() {
-        isRefilled = false
-        if !isThin { forgetRefill() }
-    }
-
-    private mutating func forgetRefill() { (sinceThin, isRefilled, aheadOfStream) = ([], false, nil) }
+    /// The snapshot did not arrive, or cannot be used. A thin book still keeps its updates, for the next snapshot.
+    mutating func abandonRefill() { refill = Refill(events: isThin ? refill.events : []) }
 
     mutating func receive(_ event: DepthLevels) -> Outcome {
         switch phase {
@@ -284,8 +185,8 @@ struct OrderBook: Sendable {
                 apply(event)
             }
             keepForRefill(event)
-            guard let snapshot = aheadOfStream else { return joins ? .built : .applied }
-            return switch refill(with: snapshot) {
+            guard let snapshot = refill.snapshot else { return joins ? .built : .applied }
+            return switch deepen(with: snapshot) {
             case .lost(let reason): restart(with: event, reason)
             case .ahead: joins ? .built : .applied
             default: .refreshed
@@ -294,18 +195,18 @@ struct OrderBook: Sendable {
     }
 
     private mutating func keepForRefill(_ event: DepthLevels) {
-        if isThin || isRefilled || !sinceThin.isEmpty { sinceThin.append(event) }
-        if sinceThin.count > Self.bufferLimit { forgetRefill() }
+        if refill.isRequested || !refill.events.isEmpty || isThin { refill.events.append(event) }
+        if refill.events.count > Self.bufferLimit { refill = Refill() }
     }
 
     /// Takes the levels of a snapshot into the complete book, which stays complete.
-    private mutating func refill(with snapshot: DepthLevels) -> Adoption {
+    private mutating func deepen(with snapshot: DepthLevels) -> Adoption {
         // The update ids are those of all symbols, so in a quiet market no update may ever reach a snapshot that is ahead. It is right if it agrees.
         if snapshot.lastUpdateID > lastUpdateID, snapshot.compared(with: levels()) != .same {
-            aheadOfStream = snapshot
+            refill.snapshot = snapshot
             return .ahead
         }
-        let events = sinceThin.drop { $0.lastUpdateID <= snapshot.lastUpdateID }
+        let events = refill.events.drop { $0.lastUpdateID <= snapshot.lastUpdateID }
         let isJoined = events.first.map { ($0.previousUpdateID ?? .max) <= snapshot.lastUpdateID } ?? (snapshot.lastUpdateID >= lastUpdateID)
         guard isJoined else {
             abandonRefill()
@@ -316,11 +217,16 @@ struct OrderBook: Sendable {
         for event in events { apply(event) }
         isAsFetched = false
         streamedID = lastUpdateID > before.position ? before.position : nil
-        forgetRefill()
+        refill = Refill()
+        return settle(as: .refreshed, or: before)
+    }
+
+    /// Ends an adoption, unless it crossed the book. Then the book is lost, and keeps its earlier levels.
+    private mutating func settle(as adoption: Adoption, or before: OrderBook) -> Adoption {
         guard isCrossed else {
             bids.keepHandedOut()
             asks.keepHandedOut()
-            return .refreshed
+            return adoption
         }
         self = before
         reset()
@@ -332,7 +238,7 @@ struct OrderBook: Sendable {
     mutating func adopt(_ snapshot: DepthLevels) -> Adoption {
         let events: [DepthLevels]
         switch phase {
-        case .standing: return snapshot.isCrossed ? .refreshed : refill(with: snapshot)
+        case .standing: return deepen(with: snapshot)
         case .waiting(let known):
             guard known.lastUpdateID <= snapshot.lastUpdateID else { return .waiting }
             events = []
@@ -359,14 +265,7 @@ struct OrderBook: Sendable {
             // The snapshot already includes an event that ends at it.
             if event.lastUpdateID > snapshot.lastUpdateID { apply(event) }
         }
-        guard isCrossed else {
-            bids.keepHandedOut()
-            asks.keepHandedOut()
-            return .built
-        }
-        self = before
-        reset()
-        return .lost("the book is crossed")
+        return settle(as: .built, or: before)
     }
 
     private mutating func show(_ snapshot: DepthLevels) {

@@ -4,9 +4,9 @@ struct ConnectionPool: Sendable {
     /// The largest number of lines to an upstream.
     static let mostLines = 4
 
-    private let configuration: FeedCore.Settings
-    private var random: SplitMix64
-    private(set) var connections: [Connection] = []
+    let configuration: FeedCore.Settings
+    var random: SplitMix64
+    var connections: [Connection] = []
     private(set) var lastConnectionID: UInt64 = 0
     private var lastRequest: UInt64 = 0
     private var choice: HostChoice
@@ -40,7 +40,7 @@ struct ConnectionPool: Sendable {
     }
 
     /// Adds `lines` connections that carry the same streams; returns the first.
-    private mutating func add(endpoint: Int, lines: Int) -> Int {
+    mutating func add(endpoint: Int, lines: Int) -> Int {
         let first = connections.count
         let slots = first..<first + lines
         for slot in slots {
@@ -50,33 +50,10 @@ struct ConnectionPool: Sendable {
     }
 
     /// The connection and its other lines.
-    private func lines(_ slot: Int) -> [Int] { [slot] + connections[slot].siblings }
+    func lines(_ slot: Int) -> [Int] { [slot] + connections[slot].siblings }
 
     /// How many streams the connection and its other lines carry.
-    private func streamCount(_ slot: Int) -> Int { lines(slot).reduce(0) { $0 + connections[$1].streams.count } }
-
-    /// Whether other lines carry the same streams.
-    func hasSiblings(_ slot: Int) -> Bool { !connections[slot].siblings.isEmpty }
-
-    /// Another line that has everything that could be lost with this one; nil if there is none.
-    func heir(_ index: Int, besides slot: Int) -> Int? { standingSiblings(index, slot).first { continues($0, index, after: slot) } }
-
-    /// Whether the connection is open and the stream's subscription is active on it.
-    func carries(_ slot: Int, _ index: Int) -> Bool { isOpen(slot) && connections[slot].standingSince[index] != nil }
-
-    /// Whether every message that the other connection could lose was sent after the subscription became active here. Either both have delivered the
-    /// same message since, or the other one was heard at least `linePatience` later, when messages in transit had arrived.
-    func continues(_ slot: Int, _ index: Int, after other: Int) -> Bool {
-        guard let since = connections[slot].standingSince[index] else { return false }
-        if let sharedAt = connections[slot].sharedAt[connections[other].line], since <= sharedAt { return true }
-        return since + configuration.linePatience <= connections[other].verifiedAt
-    }
-
-    /// The open lines on which the stream's subscription is active.
-    private func standingLines(_ index: Int, _ slot: Int) -> [Int] { lines(slot).filter { carries($0, index) } }
-
-    /// The other open lines on which the stream's subscription is active.
-    func standingSiblings(_ index: Int, _ slot: Int) -> [Int] { connections[slot].siblings.filter { carries($0, index) } }
+    func streamCount(_ slot: Int) -> Int { lines(slot).reduce(0) { $0 + connections[$1].streams.count } }
 
     /// Reads the stream from the connection from now on, and connects it if necessary. True if it is open, so that the stream can be subscribed.
     mutating func join(_ member: Connection.Member, _ slot: Int, _ now: Instant, _ decisions: inout Decisions) -> Bool {
@@ -228,7 +205,7 @@ struct ConnectionPool: Sendable {
     }
 
     /// Closes a connection that no stream is read from.
-    private mutating func retire(_ slot: Int, _ decisions: inout Decisions) {
+    mutating func retire(_ slot: Int, _ decisions: inout Decisions) {
         if connections[slot].id.value > 0 { decisions.effects.append(.disconnect(connections[slot].id)) }
         connections[slot].retire()
     }
@@ -246,14 +223,6 @@ struct ConnectionPool: Sendable {
     mutating func suspect(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) {
         if connections[slot].isDoubtful(now) { ping(slot, now, &decisions) }
         for sibling in connections[slot].siblings where connections[sibling].isDoubtful(now) { ping(sibling, now, &decisions) }
-    }
-
-    /// The last sign of life of the best line that has all of the stream's messages.
-    func verifiedAt(_ index: Int, _ slot: Int) -> Instant {
-        guard hasSiblings(slot) else { return connections[slot].lastHeard }
-        return standingSiblings(index, slot).reduce(connections[slot].verifiedAt) {
-            continues($1, index, after: slot) ? max($0, connections[$1].verifiedAt) : $0
-        }
     }
 
     private mutating func ping(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) {
@@ -330,163 +299,5 @@ struct ConnectionPool: Sendable {
         let pingAt = connections[slot].pingAt(atMost: configuration.pingInterval)
         if pingAt <= now { ping(slot, now, &decisions) } else { decisions.wake(at: pingAt) }
         return false
-    }
-
-    // Rotation: the venues close a connection at 24 h, so a second one delivers before the first one is closed. Readers notice nothing.
-
-    /// Opens the successor of a connection. Only one rotation runs at a time, unless the venue is about to close several connections.
-    mutating func rotate(_ slot: Int, isUrgent: Bool = false, _ now: Instant, _ decisions: inout Decisions) {
-        guard isOpen(slot), !hasSiblings(slot), !connections[slot].isRotating, !connections[slot].streams.isEmpty else { return }
-        guard isUrgent || !isRotating(upstream: connections[slot].upstream) else {
-            return postponeRotation(slot, by: configuration.overlap, now, &decisions)
-        }
-        connections[slot].rotateAt = nil
-        let endpoint = connections[slot].endpoint
-        let successor = connections.firstIndex { $0.endpoint == endpoint && $0.phase == .idle } ?? add(endpoint: endpoint, lines: 1)
-        connections[slot].successor = successor
-        connections[successor].predecessor = slot
-        connect(successor, now, &decisions)
-    }
-
-    /// Whether a connection of the upstream is being replaced. One at a time means at most one additional socket.
-    private func isRotating(upstream: Int) -> Bool { connections.contains { $0.predecessor != nil && $0.upstream == upstream } }
-
-    /// Replaces a connection that is alive but delivers no data. If silence is normal for its streams, a quiet market looks like a socket to which
-    /// the venue no longer sends. On a new socket, the venue's next message shows whether messages were missed.
-    private mutating func leaveIfQuiet(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) {
-        guard connections[slot].isQuiet(now, after: configuration.quietAfter), connections[slot].successor == nil else { return }
-        rotate(slot, now, &decisions)
-        guard let successor = connections[slot].successor else { return }
-        connections[successor].replaces(quiet: connections[slot])
-    }
-
-    /// Closes a line and reconnects it, if the other lines have everything that is read from it, so that nothing is lost. If not, it is tried later.
-    /// Returns the streams that other lines take over; nil if the line stays open.
-    mutating func replaceLine(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) -> [(index: Int, to: Int)]? {
-        let moves = connections[slot].members.map { ($0.index, heir($0.index, besides: slot)) }
-        let taken = moves.compactMap { index, heir in heir.map { (index: index, to: $0) } }
-        guard isOpen(slot), taken.count == moves.count, connections[slot].siblings.contains(where: isOpen) else {
-            postponeRotation(slot, by: configuration.overlap, now, &decisions)
-            return nil
-        }
-        for (index, heir) in taken { move(index, from: slot, to: heir) }
-        decisions.effects.append(.disconnect(connections[slot].id))
-        if connections[slot].isQuiet(now, after: configuration.quietAfter) {
-            let quiet = connections[slot]
-            connections[slot].replaces(quiet: quiet)
-        }
-        connections[slot].replaced(now)
-        connections[slot].renew(now)
-        connect(slot, now, &decisions)
-        return taken
-    }
-
-    // Comparison of lines by their copies of messages.
-
-    mutating func won(_ slot: Int) { connections[slot].won() }
-
-    /// Evaluates a copy of a message. Returns the lines found to lack the previous message.
-    ///
-    /// - Parameter isNews: Whether the copy was the first.
-    mutating func compare(_ index: Int, _ slot: Int, number: UInt64, isNews: Bool, with awaited: inout AwaitedCopy?, _ now: Instant) -> [Int] {
-        let bit = UInt8(1) << connections[slot].line
-        if let copy = awaited, copy.number == number {
-            // A message that the venue repeats to a line that subscribed later is not a copy.
-            guard copy.awaited & ~copy.lines & bit != 0 else { return [] }
-            connections[slot].brought(.nanoseconds(now.nanoseconds &- copy.firstAt.nanoseconds))
-            for line in connections[slot].siblings where copy.lines & 1 << connections[line].line != 0 {
-                connections[line].shared(with: connections[slot].line, at: copy.firstAt)
-                connections[slot].shared(with: connections[line].line, at: now)
-            }
-            awaited?.lines |= bit
-            if copy.awaited & ~(copy.lines | bit) == 0 { awaited = nil }
-            return []
-        }
-        var faulty: [Int] = []
-        if let copy = awaited {
-            guard copy.firstAt + LineHealth.copyPatience <= now else { return [] }
-            faulty = lacking(index, slot, copy)
-            for line in faulty { connections[line].lacked() }
-            awaited = nil
-        }
-        guard isNews else { return faulty }
-        connections[slot].brought(.zero)
-        let standing = standingLines(index, slot).reduce(0) { $0 | UInt8(1) << connections[$1].line }
-        // No copy is awaited if no other line has the stream.
-        if standing & ~bit != 0 { awaited = AwaitedCopy(number: number, firstAt: now, lines: bit, awaited: standing) }
-        return faulty
-    }
-
-    /// The lines that had the stream when a message first arrived, had been open for a while, and did not deliver a copy.
-    private func lacking(_ index: Int, _ slot: Int, _ copy: AwaitedCopy) -> [Int] {
-        standingLines(index, slot).filter {
-            copy.awaited & ~copy.lines & (1 << connections[$0].line) != 0 && connections[$0].openedAt + LineHealth.grace <= copy.firstAt
-        }
-    }
-
-    /// Reads the stream from the successor, on which its subscription is active. True if it was the predecessor's last stream, which ends the
-    /// rotation.
-    mutating func handOver(_ index: Int, to successor: Int, _ now: Instant, _ decisions: inout Decisions) -> Bool {
-        guard let predecessor = connections[successor].predecessor else { return false }
-        connections[predecessor].forget(index)
-        move(index, from: predecessor, to: successor)
-        guard connections[predecessor].streams.isEmpty else { return false }
-        separate(successor)
-        scheduleRotation(successor, now, &decisions)
-        retire(predecessor, &decisions)
-        return true
-    }
-
-    /// Ends the overlap after every possible stream has moved. Both connections keep the streams they have.
-    mutating func endOverlap(_ successor: Int, _ now: Instant, _ decisions: inout Decisions) {
-        guard let predecessor = connections[successor].predecessor else { return }
-        separate(successor)
-        postponeRotation(predecessor, by: configuration.rotationRetry, now, &decisions)
-        goOn(successor, now, &decisions)
-    }
-
-    /// Ends a rotation because one of its connections is lost.
-    private mutating func abandonRotation(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) {
-        if let successor = connections[slot].successor {
-            separate(successor)
-            goOn(successor, now, &decisions)
-        }
-        guard let predecessor = connections[slot].predecessor else { return }
-        separate(slot)
-        postponeRotation(predecessor, by: configuration.rotationRetry, now, &decisions)
-    }
-
-    private mutating func goOn(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) {
-        if connections[slot].streams.isEmpty { retire(slot, &decisions) } else { scheduleRotation(slot, now, &decisions) }
-    }
-
-    private mutating func separate(_ successor: Int) {
-        if let predecessor = connections[successor].predecessor {
-            connections[predecessor].successor = nil
-            unsubscribe(connections[successor].streams, from: predecessor)
-            unsubscribe(connections[predecessor].streams, from: successor)
-        }
-        connections[successor].predecessor = nil
-        connections[successor].overlapUntil = nil
-    }
-
-    private mutating func unsubscribe(_ streams: [Int: Connection.Member], from slot: Int) {
-        guard isOpen(slot) else { return }
-        for member in streams.values.sorted(by: { $0.index < $1.index }) where !connections[slot].forget(member.index) {
-            connections[slot].unsubscribe(member.name)
-        }
-    }
-
-    private mutating func postponeRotation(_ slot: Int, by delay: Duration, _ now: Instant, _ decisions: inout Decisions) {
-        connections[slot].rotateAt = now + delay
-        decisions.wake(at: now + delay)
-    }
-
-    /// Schedules the rotation at a random time shortly before the maximum age, so that many connections are not replaced at the same time.
-    private mutating func scheduleRotation(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) {
-        let age = configuration.rotateAfter.nanoseconds
-        let at = now + .nanoseconds(age - Int64.random(in: 0...max(1, age / 50), using: &random))
-        connections[slot].rotateAt = at
-        decisions.wake(at: at)
     }
 }

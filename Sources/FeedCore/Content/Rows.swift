@@ -201,7 +201,7 @@ extension Kline: FeedRow {
     package static var isOrdered: Bool { true }
     package var key: Int64 { openTime }
     package func isOlder(than other: Kline) -> Bool {
-        tradeCount < other.tradeCount || (other.isClosed && !isClosed)
+        tradeCount == other.tradeCount ? other.isClosed && !isClosed : tradeCount < other.tradeCount
     }
     package var saysNothing: Bool { tradeCount == 0 }
     /// Compares by the number of trades. The closing of a bar alone is no news.

@@ -145,7 +145,7 @@ protocol ContentTable: Sendable {
 }
 
 extension RowTable: ContentTable {
-    func has(_ key: String) -> Bool { Row.hasIdentity && rows.contains { "\($0.key)" == key } }
+    func has(_ key: String) -> Bool { (key as? Row.Key).map { key in rows.contains { $0.key == key } } ?? false }
 
     var lastID: UInt64? { rows.last?.messageID }
 

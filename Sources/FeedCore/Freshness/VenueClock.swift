@@ -27,7 +27,7 @@ package struct VenueClock: Sendable {
     }
 
     /// Whether a time, ms since 1970 UTC, is ahead of another by more than any two streams differ.
-    static func isAhead(_ time: Int64, of other: Int64) -> Bool {
+    package static func isAhead(_ time: Int64, of other: Int64) -> Bool {
         let (ahead, isAbsurd) = time.subtractingReportingOverflow(other)
         return isAbsurd ? time > other : ahead > tolerance
     }

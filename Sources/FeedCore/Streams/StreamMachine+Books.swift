@@ -49,6 +49,9 @@ extension StreamMachine {
         _ snapshot: DepthLevels, eventTime: Int64?, askedAt: Instant, _ followsSubscription: Bool, _ feed: inout FeedContext
     ) {
         guard !isPast(snapshot) else { return requestSnapshot(&feed) }
+        if content.book?.stands == true, snapshot.isCrossed {
+            return fetchFailed(FeedError(.malformed, "The venue's REST answer is a crossed book; it was ignored.", isTransient: true), &feed)
+        }
         guard let adoption = content.book?.adopt(snapshot) else { return }
         switch adoption {
         case .built:

@@ -71,7 +71,7 @@ extension StreamMachine {
         let message = symbols.isEmpty ? "\(words): \(rows.reason)." : "\(words) (\(symbols)): \(rows.reason)."
         publish(.failed(FeedError(.malformed, message), fetch: false), &feed)
         let unreadable = Set(rows.symbols)
-        leftOutSymbols.formUnion(unreadable.prefix(Self.mostLeftOut))
+        for symbol in unreadable where leftOutSymbols.count < Self.mostLeftOut { leftOutSymbols.insert(symbol) }
         drop(&feed) { unreadable.contains($0) }
     }
 

@@ -152,7 +152,7 @@ struct RESTFailure {
 
     init(_ answer: RESTAnswer) {
         guard answer.status != 200 else {
-            error = nil
+            error = Self.hiddenError(answer.body)
             return
         }
         let (code, message) = Self.venueWords(answer.body)
@@ -177,8 +177,15 @@ struct RESTFailure {
     /// Codes that are not caused by the request: unknown error, disconnected, unexpected response, timeout, overloaded (docs/reference/venues.md §6).
     private static let passing: Set<Int> = [-1000, -1001, -1006, -1007, -1008]
 
+    /// An error in a body with the status 200: the venues use other statuses, but a proxy or a cache may not. Data are longer, or have no such code.
+    private static func hiddenError(_ body: [UInt8]) -> FeedError? {
+        guard body.count < 1_024, case let (code?, message?) = venueWords(body), code < 0 else { return nil }
+        return FeedError(
+            .unreachable, "The venue answered with the error \(code) and the status 200: \(message).", venueCode: code, isTransient: true)
+    }
+
     /// The venue's own code and message, if the body has them; error pages are HTML.
-    static func venueWords(_ body: [UInt8]) -> (Int?, String?) {
+    private static func venueWords(_ body: [UInt8]) -> (Int?, String?) {
         var (code, message): (Int?, String?)
         do throws(JSONReader.Failure) {
             try JSONReader.read(body) { (reader) throws(JSONReader.Failure) in

@@ -39,6 +39,8 @@ final class EventHub: FeedListener {
         var socketRequests: Deque<(number: UInt64, text: [UInt8])> = []
         /// The sockets with names that no stream has.
         var unservedSockets: Set<UInt64> = []
+        /// The listed symbols when those names were last looked up.
+        var servedSymbols: Set<String> = []
         /// Looks after the sockets; nil while there are none.
         var socketWatch: RepeatedTask?
         /// Passes events to the tape; nil if nothing is recorded.

@@ -161,15 +161,19 @@ extension EventHub {
         beginWatch()
     }
 
-    /// Serves the names that have become streams.
+    /// Serves the names that have become streams since the venue's list changed.
     private func serveUnserved() {
-        guard feed.hasToldAll else { return }
+        guard feed.hasToldAll, !state.value.unservedSockets.isEmpty else { return }
+        feed.refreshListing()
+        let symbols = feed.listing?.symbols ?? []
+        let isNew = symbols != state.value.servedSymbols
+        state.value.servedSymbols = symbols
         for number in state.value.unservedSockets {
             guard let connection = state.value.readers[number], let session = connection.socket, session.names.count > connection.streams.count else {
                 state.value.unservedSockets.remove(number)
                 continue
             }
-            guard connection.isOpen else { continue }
+            guard isNew, connection.isOpen else { continue }
             let had = Set(connection.streams.map(\.description))
             let gained = served(session.names.filter { !had.contains($0) })
             if !gained.isEmpty, refusal(of: gained, to: connection) == nil { subscribe(connection, gained) }

@@ -53,7 +53,7 @@ extension Simulation {
     /// How many elements a list of that name, and what is in it, may hold.
     private func memoryBound(_ name: String?) -> Int? {
         switch name {
-        case "buffering", "sinceThin": OrderBook.bufferLimit
+        case "buffering", "events": OrderBook.bufferLimit
         case "held": configuration.backfillHold + 1
         default: nil
         }

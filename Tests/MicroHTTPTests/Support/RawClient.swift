@@ -97,6 +97,12 @@ final class RawClient {
         return true
     }
 
+    /// Opens a WebSocket; false if the server refuses it.
+    func openSocket(_ path: String) -> Bool {
+        get(path, "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==")
+        return receive(until: "\r\n\r\n")?.hasPrefix("HTTP/1.1 101 ") == true
+    }
+
     func get(_ path: String, _ fields: String...) {
         send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\(fields.map { $0 + "\r\n" }.joined())\r\n")
     }

@@ -112,15 +112,20 @@ final class RecordingWriter: EventStreamWriter {
     private let tasks = Inbox<@Sendable () -> Void>()
     private let whenOpened: @Sendable (EventStream) -> Void
     private let whenWritable: @Sendable (EventStream) -> Void
+    private let whenReceived: @Sendable (EventStream, [UInt8]) -> Void
 
     init(
         mayBeServedElsewhere: Bool = true, whenOpened: @escaping @Sendable (EventStream) -> Void = { _ in },
-        whenWritable: @escaping @Sendable (EventStream) -> Void = { _ in }
+        whenWritable: @escaping @Sendable (EventStream) -> Void = { _ in },
+        whenReceived: @escaping @Sendable (EventStream, [UInt8]) -> Void = { _, _ in }
     ) {
         self.mayBeServedElsewhere = mayBeServedElsewhere
         self.whenOpened = whenOpened
         self.whenWritable = whenWritable
+        self.whenReceived = whenReceived
     }
+
+    func streamDidReceive(_ stream: EventStream, _ bytes: UnsafeRawBufferPointer) { whenReceived(stream, Array(bytes)) }
 
     func streamDidOpen(_ stream: EventStream, context: UInt64) {
         whenOpened(stream)
@@ -228,4 +233,9 @@ func processorTime() -> Duration {
     var usage = rusage()
     getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
     return .seconds(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + .microseconds(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)
+}
+
+/// A flag for two threads.
+final class SharedFlag: Sendable {
+    let value = Atomic<Bool>(false)
 }

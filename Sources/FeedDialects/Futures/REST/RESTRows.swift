@@ -195,7 +195,7 @@ struct RESTRows {
                     openTime: try fields.integer("0"), closeTime: closeTime, open: try fields.decimal("1"), high: try fields.decimal("2"),
                     low: try fields.decimal("3"), close: try fields.decimal("4"), volume: try fields.decimal("5"),
                     quoteVolume: try fields.decimal("7"), tradeCount: try fields.integer("8"), takerBuyVolume: try fields.decimal("9"),
-                    takerBuyQuoteVolume: try fields.decimal("10"), isClosed: now &- VenueClock.tolerance > closeTime))
+                    takerBuyQuoteVolume: try fields.decimal("10"), isClosed: VenueClock.isAhead(now, of: closeTime)))
         }
         for place in rows.indices.dropLast() { rows[place].isClosed = true }
         return FetchedContent(rows: .kline(rows), eventTime: nil)

@@ -39,7 +39,7 @@ extension VenueREST {
         let size = Int64(Self.block)
         var (bars, missing): ([Kline], [VenueRelay]) = ([], [])
         for number in lowest / size...highest / size {
-            let relay = block(number * size * length + phase, length, of: reading)
+            let relay = block(number * size * length + phase, length, of: reading, times.now)
             guard let body = kept(relay) else {
                 missing.append(relay)
                 continue
@@ -53,7 +53,8 @@ extension VenueREST {
         return render((bars + rows)[...], range, times)
     }
 
-    private func block(_ start: Int64, _ length: Int64, of reading: VenueReading) -> VenueRelay {
+    /// The last bar of the newest block may have closed a moment ago, when the venue does not have all its trades yet.
+    private func block(_ start: Int64, _ length: Int64, of reading: VenueReading, _ now: Int64) -> VenueRelay {
         let end = start + Int64(Self.block) * length - 1
         let target = reading.instead.target.prefix { $0 != "?" }
         let series =
@@ -61,7 +62,7 @@ extension VenueREST {
             ?? "symbol=\((reading.name.symbol ?? "").percentEncoded)"
         return VenueRelay(
             target: "\(target)?\(series)&interval=\(reading.name.interval?.rawValue ?? "")&startTime=\(start)&endTime=\(end)&limit=\(Self.block)",
-            weight: Self.weight(bars: Self.block), keep: .milliseconds(86_400_000))
+            weight: Self.weight(bars: Self.block), keep: .milliseconds(VenueClock.isAhead(now, of: end) ? 86_400_000 : 10_000))
     }
 
     private func bars(_ body: [UInt8], of name: FuturesServiceStreamName) -> [Kline]? {

@@ -55,15 +55,12 @@ package struct VenueREST: Sendable {
     /// Why an answer is not usable; nil if it is, even if it refuses the request.
     package func failure(_ answer: RESTAnswer) -> FeedError? {
         if let error = RESTFailure(answer).error { return error.code == .venueRejected ? nil : error }
+        guard answer.status == 200 else { return nil }
         let isJSON = answer.body.withUnsafeBufferPointer { bytes in
             var reader = JSONReader(bytes)
             return (try? reader.skip()) != nil && (try? reader.end()) != nil
         }
-        guard isJSON else { return FeedError(.malformed, "The venue's answer is not JSON.", isTransient: true) }
-        // The venues return their errors with other statuses. With 200, this one comes from something in between.
-        let (code, message) = RESTFailure.venueWords(answer.body)
-        guard let code, let message, code < 0 else { return nil }
-        return FeedError(.unreachable, "The venue cannot answer now: \(message) (\(code)). The request is retried.", venueCode: code)
+        return isJSON ? nil : FeedError(.malformed, "The venue's answer is not JSON; it was ignored.", isTransient: true)
     }
 
     private func answer(_ path: VenuePath, _ target: String, _ query: VenueQuery, _ now: Int64) throws(VenueRefusal) -> VenueAnswer {
@@ -123,10 +120,10 @@ package struct VenueREST: Sendable {
         }
     }
 
-    /// Whether every requested bar has closed.
+    /// Whether every requested bar has closed, so long ago that the venue has all its trades.
     private func isClosed(_ query: VenueQuery, _ now: Int64) -> Bool {
         guard let end = query.end else { return false }
-        return end < now.subtractingReportingOverflow(query.interval?.milliseconds ?? 31 * 86_400_000).partialValue
+        return VenueClock.isAhead(now.subtractingReportingOverflow(query.interval?.milliseconds ?? 31 * 86_400_000).partialValue, of: end)
     }
 
     private func keep(of query: VenueQuery, _ now: Int64) -> VenueKeep {
