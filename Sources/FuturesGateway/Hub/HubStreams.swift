@@ -17,8 +17,8 @@ final class HubStream {
     var cache = SnapshotCache()
     /// How many of its readers are sockets.
     var sockets = 0
-    /// Since when the stream has not been live, for its sockets; nil if it is.
-    var notLiveSince: Instant?
+    /// How long its sockets have had no current data.
+    var patience = SocketPatience()
     /// The index of its kind in the tally; nil before its first event.
     var kind: Int?
     /// The last failure; nil if content has arrived since.

@@ -140,7 +140,7 @@ extension EventHub {
             guard let stream = state.value.streams[name] else { continue }
             stream.sockets += 1
             guard stream.sockets == 1 else { continue }
-            stream.notLiveSince = nil
+            stream.patience = SocketPatience()
             feed.step(.passOn(name, true))
             // The venue's `depth` is now answered from this book, if it is the newest.
             if name.channel == .depth { for book in Self.books(of: name.symbol) { forgetAnswers(book) } }
@@ -219,7 +219,7 @@ extension EventHub {
         let now = Moment.current.instant
         return Self.books(of: symbol).allSatisfy { name in
             guard let stream = state.value.streams[name], stream.sockets > 0 else { return true }
-            if let since = stream.notLiveSince, since + .seconds(2) <= now { return true }
+            if stream.patience.isExhausted(.seconds(2), at: now) { return true }
             return feed.status(of: name)?.state == .live && feed.passesMessagesOn(name)
         }
     }
@@ -249,21 +249,15 @@ extension EventHub {
         }
     }
 
-    /// Closes the sockets of streams that were not live for `patience`.
+    /// Closes the sockets of streams that had no current data for too long.
     func watchSockets(at now: Instant = Moment.current.instant) {
         var late: Set<FuturesServiceStreamName> = []
         var isRead = false
         for name in state.value.streams.names {
             guard let stream = state.value.streams[name], stream.sockets > 0 else { continue }
             isRead = true
-            switch feed.status(of: name)?.state {
-            case .live, .ended, nil: stream.notLiveSince = nil
-            case .connecting where isQuiet(name): stream.notLiveSince = nil
-            case .connecting, .stale, .recovering, .failed:
-                let since = stream.notLiveSince ?? now
-                stream.notLiveSince = since
-                if since + limits.sockets.patience <= now { late.insert(name) }
-            }
+            stream.patience.observe(feed.status(of: name)?.state, isQuiet: isQuiet(name), at: now)
+            if stream.patience.isExhausted(limits.sockets.patience, at: now) { late.insert(name) }
         }
         if !late.isEmpty {
             endSockets(of: late, before: now + .nanoseconds(-limits.sockets.patience.nanoseconds), code: "stale") { "\($0) has no current data." }
