@@ -60,6 +60,9 @@ extension FeedCore {
         /// The first and the largest bound of the delay after a failed fetch.
         package var fetchBase: Duration = .seconds(1)
         package var fetchCap: Duration = .seconds(30)
+        /// How long an implausible answer is refused: an empty or short one, or one that is older than the stream's data. If the venue repeats it for
+        /// longer, the stream takes it.
+        package var doubtPatience: Duration = .seconds(60)
         /// The shortest time from a refusal to the next request of the same stream, even if the venue's `Retry-After` is shorter.
         package var refusedFetchInterval: Duration = .seconds(1)
         /// The shortest time between two fetches of a stream that readers request. Earlier requests share the next fetch.

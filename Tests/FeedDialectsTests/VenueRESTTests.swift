@@ -77,6 +77,18 @@ import Testing
         #expect(period?.keep.end(from: noon + 90_000) == noon + 300_000)
     }
 
+    @Test func anAnswerThatIsEmptyOrLacksTheNewestRowIsNotKeptForLong() {
+        let period: Int64 = 300_000
+        let noon = 1_763_640_000_000 / period * period
+        func end(_ body: String, _ keep: VenueKeep = .period(period)) -> Int64 { keep.end(of: Array(body.utf8), from: noon + 90_000) - noon }
+        #expect(end(#"[{"symbol":"BTCUSDT","timestamp":\#(noon - period)}]"#) == 100_000, "the venue is late")
+        #expect(end(#"[{"symbol":"BTCUSDT","timestamp":\#(noon)}]"#) == period)
+        #expect(end(#"[{"longShortRatio":"1.2","timestamp":"\#(noon)"}]"#) == period)
+        #expect(end(#"[{"symbol":"BTCUSDT","fundingIntervalHours":8}]"#) == period, "it has no time")
+        #expect(end("[]", .milliseconds(3_600_000)) == 100_000)
+        #expect(end("[[1]]", .milliseconds(3_600_000)) == 3_690_000)
+    }
+
     @Test(arguments: [
         ([("interval", "1m")], -1102), ([("symbol", "NOPE"), ("interval", "1m")], -1121), ([("symbol", "BTCUSDT")], -1102),
         ([("symbol", "BTCUSDT"), ("interval", "7m")], -1120), ([("symbol", "BTCUSDT"), ("interval", "1m"), ("limit", "1501")], -1130),
@@ -163,12 +175,17 @@ import Testing
         )
     }
 
-    @Test(arguments: ["", "<html>Bad gateway</html>", "[[1,2", "[] []", #"{"code":-1003,"msg":"Too many requests."}"#])
+    @Test(arguments: [
+        "", "<html>Bad gateway</html>", "[[1,2", "[] []", "{}", " { }", "null", "7", #"{"code":-1003,"msg":"Too many requests."}"#,
+        #"{"code":-1003,"msg":"\#(String(repeating: "Too many requests. ", count: 100))"}"#,
+    ])
     func aBodyThatIsNoAnswerIsNotPassedOnAsOne(_ body: String) {
-        func failure(_ status: Int, _ body: String) -> FeedError? {
-            Self.venue.failure(RESTAnswer(status: status, retryAfter: nil, body: Array(body.utf8)))
+        func failure(_ status: Int, _ body: String, _ path: String = "klines") -> FeedError? {
+            let relay = VenueRelay(target: "/fapi/v1/\(path)", weight: 1, keep: .milliseconds(1))
+            return Self.venue.failure(RESTAnswer(status: status, retryAfter: nil, body: Array(body.utf8)), to: relay)
         }
         #expect(failure(200, body) != nil)
+        #expect(failure(200, "{}", "ping") == nil)
         #expect(failure(200, "[]") == nil && failure(200, #"{"code":200,"msg":"success"}"#) == nil)
         #expect(failure(400, #"{"code":-1121,"msg":"Invalid symbol."}"#) == nil, "a refusal is an answer")
     }

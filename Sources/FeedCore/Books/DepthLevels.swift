@@ -89,7 +89,7 @@ extension DepthLevels: FeedRow {
         return isSame ? .same : lastUpdateID > known.lastUpdateID ? .newer : .older
     }
     private static func agree(_ some: [PriceLevel], _ others: [PriceLevel]) -> Bool {
-        zip(some, others).allSatisfy { $0.scaledPrice == $1.scaledPrice && $0.quantity.scaled == $1.quantity.scaled }
+        some.count >= others.count && zip(some, others).allSatisfy { $0.scaledPrice == $1.scaledPrice && $0.quantity.scaled == $1.quantity.scaled }
     }
     package var changeNumber: UInt64? { lastUpdateID }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .depth(let rows) = rows { rows } else { nil } }

@@ -22,6 +22,11 @@ struct ValueMerge: Sendable {
             if time != self.time { drop(recent.count) }
             self.time = time
         }
+        // A line that is further behind than is remembered delivers copies until it has made up for it.
+        if time == nil, let place = places[id], place < dropped {
+            places[id] = place + 1
+            return false
+        }
         let end = dropped + recent.count
         let known = places[id].map { recent[(max($0, dropped) - dropped)...].firstIndex(of: message) } ?? recent.lastIndex(of: message)
         if let copy = known {

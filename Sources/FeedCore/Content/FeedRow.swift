@@ -21,6 +21,9 @@ package protocol FeedRow: Sendable, Equatable {
     /// The venue's time of the message, ms since 1970 UTC, if messages are numbered.
     var messageTime: Int64 { get }
 
+    /// The venue's time of the row's newest change, ms since 1970 UTC; 0 if it has none.
+    var venueTime: Int64 { get }
+
     /// Identifies the row. Rows of one content have different keys.
     var key: Key { get }
 
@@ -57,6 +60,7 @@ extension FeedRow {
     package static var hasIdentity: Bool { true }
     package var messageID: UInt64? { nil }
     package var messageTime: Int64 { 0 }
+    package var venueTime: Int64 { messageTime }
     package func completed(by replaced: Self) -> Self { self }
     package var outlivingItsConnection: Self { self }
 }

@@ -69,6 +69,31 @@ extension FeedRows {
     }
 }
 
+extension FeedRows {
+    /// The newest time of the rows themselves, ms since 1970 UTC, if it differs from that of the message; nil for others.
+    var ownTime: Int64? {
+        switch self {
+        case .ticker(let rows): rows.count == 1 ? rows[0].closeTime : nil
+        case .kline(let rows): rows.last?.openTime
+        case .aggregateTrade(let rows): rows.last?.time
+        case .trade(let rows): rows.last?.time
+        default: nil
+        }
+    }
+
+    /// Removes the rows of a list whose own time cannot be true, and describes them; nil if there are none.
+    mutating func removeRows(where isFalse: (Int64) -> Bool) -> LeftOutRows? {
+        guard case .ticker(let rows) = self, rows.count > 1, rows.contains(where: { isFalse($0.closeTime) }) else { return nil }
+        self = .ticker(rows.filter { !isFalse($0.closeTime) })
+        var leftOut = LeftOutRows()
+        for row in rows where isFalse(row.closeTime) { leftOut.add(row.mini.symbol, "its time (\(row.closeTime)) is more than a minute ahead") }
+        return leftOut
+    }
+
+    /// Whether the values have neither numbers nor times that order them.
+    var haveNoOrder: Bool { if case .json = self { true } else { false } }
+}
+
 /// How an update changes a reader's content.
 public enum MergeRule: String, Sendable {
     /// The update is the complete new content.

@@ -48,6 +48,7 @@ public struct CompositeIndex: Equatable, Sendable {
 
 extension CompositeIndex: FeedRow {
     package var key: String { symbol }
+    package var venueTime: Int64 { time }
     package func isOlder(than other: CompositeIndex) -> Bool { time < other.time }
     package func completed(by replaced: CompositeIndex) -> CompositeIndex {
         var row = self
@@ -127,6 +128,7 @@ public struct ContractInfo: Equatable, Sendable {
 
 extension ContractInfo: FeedRow {
     package var key: String { symbol }
+    package var venueTime: Int64 { time }
     package func isOlder(than other: ContractInfo) -> Bool { time < other.time }
     package func completed(by replaced: ContractInfo) -> ContractInfo {
         var row = self
@@ -163,6 +165,7 @@ public struct TradingSession: Equatable, Sendable {
 
 extension TradingSession: FeedRow {
     package var key: String { market }
+    package var venueTime: Int64 { time }
     package func isOlder(than other: TradingSession) -> Bool { time < other.time }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .tradingSession(let rows) = rows { rows } else { nil } }
     package static func feedRows(_ rows: [Self]) -> FeedRows { .tradingSession(rows) }

@@ -53,8 +53,8 @@ struct RowTable<Row: FeedRow>: Sendable {
     }
 
     /// Merges a snapshot. Rows that it lacks are removed, except rows of the current generation. A newer row replaces an older one.
-    mutating func complete(_ complete: [Row], limit: Int) {
-        let earlier = self
+    mutating func complete(_ answer: [Row], limit: Int) {
+        let (complete, earlier) = (Self.distinct(answer), self)
         self = RowTable()
         (generation, dropped) = (earlier.generation, earlier.dropped)
         // A snapshot may confirm a removed row, but not an older one.
@@ -69,6 +69,22 @@ struct RowTable<Row: FeedRow>: Sendable {
         }
         if Row.isOrdered { merged.sort { $0.key < $1.key } }
         adopt(merged, limit: limit)
+    }
+
+    /// The rows with one row for each key: the newest one.
+    private static func distinct(_ rows: [Row]) -> [Row] {
+        guard Row.hasIdentity, Set(rows.lazy.map(\.key)).count < rows.count else { return rows }
+        var places: [Row.Key: Int] = [:]
+        var distinct: [Row] = []
+        for row in rows {
+            guard let place = places[row.key] else {
+                places[row.key] = distinct.count
+                distinct.append(row)
+                continue
+            }
+            if !row.isOlder(than: distinct[place]) { distinct[place] = row }
+        }
+        return distinct
     }
 
     private mutating func replace(_ row: Row) -> [Row] {

@@ -35,6 +35,7 @@ public struct MarkPrice: Equatable, Sendable {
 
 extension MarkPrice: FeedRow {
     package var key: String { symbol }
+    package var venueTime: Int64 { time }
     package func isOlder(than other: MarkPrice) -> Bool { time < other.time }
     package func completed(by replaced: MarkPrice) -> MarkPrice {
         var row = self
@@ -92,6 +93,7 @@ public struct AssetIndex: Equatable, Sendable {
 
 extension AssetIndex: FeedRow {
     package var key: String { symbol }
+    package var venueTime: Int64 { time }
     package func isOlder(than other: AssetIndex) -> Bool { time < other.time }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .assetIndex(let rows) = rows { rows } else { nil } }
     package static func feedRows(_ rows: [Self]) -> FeedRows { .assetIndex(rows) }
@@ -131,6 +133,7 @@ public struct BookTicker: Equatable, Sendable {
 
 extension BookTicker: FeedRow {
     package var key: String { symbol }
+    package var venueTime: Int64 { time }
     package func isOlder(than other: BookTicker) -> Bool {
         guard let otherID = other.updateID else { return time < other.time }
         guard let updateID else { return time <= other.time }
@@ -198,8 +201,11 @@ public struct Kline: Equatable, Sendable {
 }
 
 extension Kline: FeedRow {
+    /// Whether no bar and no message is missing between this bar and a later one.
+    package func isFollowed(by next: Kline) -> Bool { isClosed && closeTime &+ 1 == next.openTime }
     package static var isOrdered: Bool { true }
     package var key: Int64 { openTime }
+    package var venueTime: Int64 { openTime }
     package func isOlder(than other: Kline) -> Bool {
         tradeCount == other.tradeCount ? other.isClosed && !isClosed : tradeCount < other.tradeCount
     }
@@ -249,6 +255,7 @@ public struct MiniTicker: Equatable, Sendable {
 
 extension MiniTicker: FeedRow {
     package var key: String { symbol }
+    package var venueTime: Int64 { time }
     package func isOlder(than other: MiniTicker) -> Bool { time < other.time }
     /// Compares REST's row with the known one. The 24-hour window moves without news and then only loses volume; a trade is news. A message has the
     /// time at which it was sent, but REST has the earlier time of the last trade. An earlier time therefore means nothing if the values are equal.
@@ -304,6 +311,7 @@ public struct Ticker: Equatable, Sendable {
 
 extension Ticker: FeedRow {
     package var key: String { mini.symbol }
+    package var venueTime: Int64 { closeTime }
     package func isOlder(than other: Ticker) -> Bool { closeTime < other.closeTime }
     /// Compares by the last trade. The movement of the 24-hour window alone is no news.
     package func compared(with known: Ticker) -> Comparison {

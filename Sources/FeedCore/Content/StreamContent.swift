@@ -94,9 +94,20 @@ struct StreamContent: Sendable {
         if let book, case .depth(let levels) = rows {
             return levels.first.map { $0.lastUpdateID > book.lastUpdateID && !book.isContinued(by: $0) } ?? false
         }
-        guard everyMessageCounts, !beginsAnew, let last = lastID, let first = rows.ids?.lowerBound else { return false }
+        guard everyMessageCounts else { return table?.hasHole(before: rows) ?? false }
+        guard !beginsAnew, let last = lastID, let first = rows.ids?.lowerBound else { return false }
         return first > last &+ 1
     }
+
+    /// Whether the newest bar is closed.
+    var isFinished: Bool { table?.isFinished ?? false }
+
+    /// Whether bars are missing or unfinished, other than between two bars of this answer.
+    func hasHole(besidesThoseOf answer: FeedRows) -> Bool { table?.hasHole(besidesThoseOf: answer) ?? false }
+
+    /// A description of the symbols that a list of all symbols lacks: a known one that the venue lists, or most of the listed ones. Nil if it is
+    /// whole.
+    func lack(of rows: FeedRows, _ listing: VenueListing) -> String? { table?.lack(of: rows, listing) ?? nil }
 
     /// Whether a snapshot joins the messages that arrived since the subscription, if every message counts and numbering is the same.
     func isJoined(by complete: FeedRows) -> Bool { table?.isJoined(by: complete) ?? true }
@@ -106,6 +117,13 @@ struct StreamContent: Sendable {
         guard let book else { return table?.compared(with: other) ?? nil }
         guard book.stands || book.isQuiet, case .depth(let rows) = other, let row = rows.first else { return nil }
         return row.compared(with: book.levels(depth: max(row.bids.count, row.asks.count, 1)))
+    }
+
+    /// Whether these rows from REST were made before the content, for example by a cache. They prove nothing then.
+    func isNewer(than other: FeedRows) -> Bool {
+        if let table { return table.isNewer(than: other) }
+        guard let book, case .depth(let rows) = other, let snapshot = rows.first else { return false }
+        return book.lastUpdateID > snapshot.lastUpdateID && (snapshot.time <= 0 || snapshot.time <= book.time)
     }
 
     /// The number of the rows if it is so far ahead of the content that it cannot be true.
@@ -136,6 +154,11 @@ protocol ContentTable: Sendable {
     func isJoined(by complete: FeedRows) -> Bool
     var lacksIdentity: Bool { get }
     func compared(with other: FeedRows) -> Comparison?
+    func isNewer(than other: FeedRows) -> Bool
+    var isFinished: Bool { get }
+    func hasHole(before rows: FeedRows) -> Bool
+    func hasHole(besidesThoseOf answer: FeedRows) -> Bool
+    func lack(of rows: FeedRows, _ listing: VenueListing) -> String?
     func leap(to other: FeedRows) -> UInt64?
     mutating func drop(_ isGone: (String) -> Bool) -> Bool
     mutating func beginGeneration()
@@ -144,7 +167,41 @@ protocol ContentTable: Sendable {
     mutating func take(_ complete: FeedRows, limit: Int) -> Bool
 }
 
+extension ContentTable {
+    var isFinished: Bool { false }
+    func hasHole(before rows: FeedRows) -> Bool { false }
+    func hasHole(besidesThoseOf answer: FeedRows) -> Bool { false }
+    func lack(of rows: FeedRows, _ listing: VenueListing) -> String? { nil }
+}
+
 extension RowTable: ContentTable {
+    var isFinished: Bool { (rows.last as? Kline)?.isClosed ?? false }
+
+    func hasHole(before other: FeedRows) -> Bool {
+        guard case .kline(let new) = other, !isOutdated, let last = rows.last as? Kline, let first = new.first else { return false }
+        return last.openTime < first.openTime && !last.isFollowed(by: first)
+    }
+
+    func hasHole(besidesThoseOf answer: FeedRows) -> Bool {
+        guard let bars = rows as? [Kline], case .kline(let answered) = answer else { return false }
+        let ends = answered.first.flatMap { first in answered.last.map { first.openTime...max(first.openTime, $0.openTime) } }
+        return zip(bars, bars.dropFirst()).contains { bar, next in
+            !bar.isFollowed(by: next) && ends.map { !$0.contains(bar.openTime) || !$0.contains(next.openTime) } ?? true
+        }
+    }
+
+    func lack(of other: FeedRows, _ listing: VenueListing) -> String? {
+        let isOfIndices = Row.self == AssetIndex.self
+        let isOfSymbols = Row.self == BookTicker.self || Row.self == MiniTicker.self || Row.self == Ticker.self || Row.self == MarkPrice.self
+        guard isOfIndices || isOfSymbols, let others = Row.rows(in: other) else { return nil }
+        let listed = isOfIndices ? listing.assetIndices : listing.symbols
+        let told = Set(others.lazy.compactMap { $0.key as? String })
+        let missing = rows.lazy.compactMap { $0.key as? String }.filter { listed.contains($0) && !told.contains($0) }
+        if let first = missing.first { return "The venue's REST answer lacks \(first), which the venue lists." }
+        let count = listed.lazy.filter { told.contains($0) }.count
+        return count * 2 < listed.count ? "The venue's REST answer has \(count) of \(listed.count) listed symbols." : nil
+    }
+
     func has(_ key: String) -> Bool { (key as? Row.Key).map { key in rows.contains { $0.key == key } } ?? false }
 
     var lastID: UInt64? { rows.last?.messageID }
@@ -185,9 +242,17 @@ extension RowTable: ContentTable {
             }
             let one = row.compared(with: known)
             if one == .newer { return .newer }
-            if comparison != .same { comparison = one }
+            if comparison != .older { comparison = one }
         }
+        // A list of bars that ends before the newest known one was made before it.
+        if Row.isOrdered, let known = rows.last, let last = others.last, last.key < known.key { return .older }
         return comparison
+    }
+
+    func isNewer(than other: FeedRows) -> Bool {
+        guard compared(with: other) == .older, let others = Row.rows(in: other), let newest = others.lazy.map(\.venueTime).max() else { return false }
+        // A lower number with a later time is not older, because the venue restarted its numbering.
+        return newest <= rows.lazy.map(\.venueTime).max() ?? newest
     }
 
     @specialized(where Row == MarkPrice)

@@ -21,6 +21,7 @@ public struct TradeBar: Equatable, Sendable {
 extension TradeBar: FeedRow {
     package static var isOrdered: Bool { true }
     package var key: Int64 { kline.openTime }
+    package var venueTime: Int64 { kline.openTime }
     package func isOlder(than other: TradeBar) -> Bool { kline.tradeCount < other.kline.tradeCount }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .bar(let rows) = rows { rows } else { nil } }
     package static func feedRows(_ rows: [Self]) -> FeedRows { .bar(rows) }

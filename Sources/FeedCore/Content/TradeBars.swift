@@ -159,6 +159,11 @@ extension TradeBars: ContentTable {
         return newest == known ? .same : newest < known ? .older : .newer
     }
 
+    func isNewer(than other: FeedRows) -> Bool {
+        guard compared(with: other) == .older, case .aggregateTrade(let trades) = other, let last = trades.last else { return false }
+        return last.time <= lastTime
+    }
+
     func leap(to other: FeedRows) -> UInt64? {
         guard !isOutdated, case .aggregateTrade(let trades) = other, let number = trades.last?.id, let known = lastID else { return nil }
         return number.isLeap(from: known) ? number : nil

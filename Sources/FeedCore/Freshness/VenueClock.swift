@@ -16,7 +16,15 @@ package struct VenueClock: Sendable {
         case corrected
     }
 
-    private var reference: (time: Int64, at: Instant)?
+    private typealias Reading = (time: Int64, at: Instant)
+    /// How long the time that is furthest ahead counts, ms: one or two of these. A single wrong time is forgotten then, and a slow clock is followed.
+    private static let window: Int64 = 10_000
+
+    private var reference: Reading?
+    /// The times that are furthest ahead in this window and in the one before.
+    private var newest: Reading?
+    private var earlier: Reading?
+    private var windowBegan: Instant?
     /// Whether a second time agreed with the first.
     private var isConfirmed = false
     private var doubts = 0
@@ -25,6 +33,9 @@ package struct VenueClock: Sendable {
     func time(at instant: Instant) -> Int64? {
         reference.map { $0.time.addingReportingOverflow(instant.milliseconds(since: $0.at)).partialValue }
     }
+
+    /// Whether a time, ms since 1970 UTC, is further ahead of the venue's clock than any real one.
+    func isPassed(by time: Int64, at instant: Instant) -> Bool { self.time(at: instant).map { Self.isAhead(time, of: $0) } ?? false }
 
     /// Whether a time, ms since 1970 UTC, is ahead of another by more than any two streams differ.
     package static func isAhead(_ time: Int64, of other: Int64) -> Bool {
@@ -37,7 +48,7 @@ package struct VenueClock: Sendable {
     /// - Parameter isLive: Whether the message is current. Only current times adjust the clock, because REST data may be hours old.
     mutating func judge(_ time: Int64, at instant: Instant, isLive: Bool) -> Judgement {
         guard let reference else {
-            if isLive { self.reference = (time, instant) }
+            if isLive { begin((time, instant)) }
             return .plausible
         }
         let expected = reference.time.addingReportingOverflow(instant.milliseconds(since: reference.at)).partialValue
@@ -46,15 +57,32 @@ package struct VenueClock: Sendable {
         guard isAhead || Self.isAhead(expected, of: time) else {
             doubts = 0
             isConfirmed = true
-            if time > expected { self.reference = (time, instant) }
+            follow((time, instant))
             return .plausible
         }
         doubts += 1
         if doubts >= (isAhead ? Self.conviction.ahead : isConfirmed ? Self.conviction.behind : Self.conviction.behindTheFirst) {
             doubts = 0
-            self.reference = (time, instant)
+            begin((time, instant))
             return isAhead ? .plausible : .corrected
         }
         return isAhead ? .tooFarAhead : .plausible
+    }
+
+    private mutating func begin(_ reading: Reading) { (reference, newest, earlier, windowBegan) = (reading, reading, nil, reading.at) }
+
+    private mutating func follow(_ reading: Reading) {
+        if let began = windowBegan, reading.at.milliseconds(since: began) >= Self.window {
+            (newest, earlier, windowBegan) = (nil, newest, reading.at)
+        }
+        newest = Self.further(newest, reading)
+        reference = Self.further(earlier, newest ?? reading)
+    }
+
+    /// The reading that makes the venue's clock later.
+    private static func further(_ one: Reading?, _ other: Reading) -> Reading {
+        guard let one else { return other }
+        let expected = one.time.addingReportingOverflow(other.at.milliseconds(since: one.at)).partialValue
+        return other.time > expected ? other : one
     }
 }

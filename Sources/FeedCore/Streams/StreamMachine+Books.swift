@@ -46,9 +46,15 @@ extension StreamMachine {
     }
 
     mutating func completeBook(
-        _ snapshot: DepthLevels, eventTime: Int64?, askedAt: Instant, _ followsSubscription: Bool, _ feed: inout FeedContext
+        _ snapshot: DepthLevels, eventTime: Int64?, _ fetch: Fetching.Request, _ followsSubscription: Bool, _ feed: inout FeedContext
     ) {
+        let (askedAt, isOld) = (fetch.askedAt, fetch.known.isNewer(than: .depth([snapshot])))
         guard !isPast(snapshot) else { return requestSnapshot(&feed) }
+        // A complete book is right: an answer that says otherwise is not. A book that is being built has only the venue's word.
+        if let words = shortage(of: snapshot), content.book?.stands == true || doubts(feed) {
+            return fetchFailed(FeedError(.malformed, words, isTransient: true), &feed)
+        }
+        fetching.believe()
         if content.book?.stands == true, snapshot.isCrossed {
             return fetchFailed(FeedError(.malformed, "The venue's REST answer is a crossed book; it was ignored.", isTransient: true), &feed)
         }
@@ -58,6 +64,10 @@ extension StreamMachine {
             freshness.prove(askedAt)
             bookStands(source: .rest, eventTime: eventTime, as: FeedEvent.Kind.fetched, &feed)
             passOnNewest(&feed)
+        case .refreshed where isOld:
+            // The levels were joined by the updates since, but the answer proves nothing.
+            fetching.need = .nothing
+            publishContent(.full, delta: nil, as: FeedEvent.Kind.fetched, &feed)
         case .refreshed:
             // The newest message was passed on when it arrived.
             freshness.prove(askedAt)
@@ -82,6 +92,14 @@ extension StreamMachine {
         case .lost(let reason):
             bookLost(reason, &feed)
         }
+    }
+
+    /// Why an answer cannot be the whole book; nil if it can. A market does not lose half of its levels between two messages.
+    private func shortage(of snapshot: DepthLevels) -> String? {
+        if snapshot.bids.isEmpty || snapshot.asks.isEmpty { return "A side of the book in the venue's REST answer is empty." }
+        guard let counts = content.book?.levelCounts else { return nil }
+        guard snapshot.bids.count < counts.bids / 2 || snapshot.asks.count < counts.asks / 2 else { return nil }
+        return "The venue's REST answer has \(snapshot.bids.count) bids and \(snapshot.asks.count) asks of \(counts.bids) and \(counts.asks)."
     }
 
     /// Whether a snapshot is older than the book was before its connection was lost, for example because a cache returned it. If the venue restarted

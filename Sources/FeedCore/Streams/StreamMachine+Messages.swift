@@ -11,6 +11,8 @@ extension StreamMachine {
         // A message of a dropped subscription may still arrive before the new one is requested. It does not connect to the messages of the new
         // subscription.
         if subscription.isQueued, policy.messagesContinue { return }
+        var rows = rows
+        if let leftOut = rows.removeRows(where: { feed.venueClock.isPassed(by: $0, at: feed.now.instant) }) { leaveOut(leftOut, &feed) }
         guard isPlausible(slot, rows, eventTime: eventTime, &feed) else { return }
         if feed.pool.hasSiblings(slot) {
             receiveCopy(slot, rows, eventTime: eventTime, &feed)
@@ -39,6 +41,9 @@ extension StreamMachine {
                 loseTimes(aheadOf: eventTime)
                 feed.deferred.correctedTime = (eventTime, index)
             }
+        }
+        if let time = rows.ownTime, traits.endpoint < FeedCore.endpointsPerUpstream, feed.venueClock.isPassed(by: time, at: feed.now.instant) {
+            return "time (\(time)) more than a minute ahead of the venue's clock"
         }
         guard let leap = content.leap(to: rows) else {
             if freshness.leaps > 0 { freshness.leaps = 0 }
@@ -74,6 +79,8 @@ extension StreamMachine {
 
     /// Merges the rows of a message into the content, and publishes what changed.
     mutating func merge(_ rows: FeedRows, eventTime: Int64?, arrivedAt: Instant, _ feed: inout FeedContext) {
+        // Another replica of the venue may answer a poll with an earlier value.
+        if traits.isPolled, let eventTime, let known = self.eventTime, eventTime < known, contentID != nil { return }
         let (beginsAnew, isWhole) = (content.beginsAnew, policy.isWholeWithEachMessage)
         guard let changed = content.update(rows) else { return leaveOutOtherData(&feed) }
         let isHeard = freshness.provedAt == arrivedAt && freshness.refuted == nil

@@ -53,7 +53,8 @@ extension StreamMachine {
         fetching.at = nil
         content.book?.awaitRefill()
         let attempt = request(part, &feed)
-        fetching.running = Fetching.Request(attempt: attempt, followsSubscription: subscription.isEffective, askedAt: feed.now.instant)
+        fetching.running = Fetching.Request(
+            attempt: attempt, followsSubscription: subscription.isEffective, askedAt: feed.now.instant, known: content)
         return nil
     }
 
@@ -110,7 +111,11 @@ extension StreamMachine {
     /// - Parameter isRefuted: Whether the answer may lack the data of an unreadable message.
     mutating func complete(with fetched: FetchedContent, _ fetch: Fetching.Request, isRefuted: Bool, _ feed: inout FeedContext) {
         let followsSubscription = fetch.followsSubscription && !isRefuted
-        if let words = deficiency(of: fetched.rows) { return fetchFailed(FeedError(.malformed, words, isTransient: true), &feed) }
+        let isOld = fetch.known.isNewer(than: fetched.rows)
+        if isOld, !isAwaited { return publishContent(.full, delta: nil, as: FeedEvent.Kind.fetched, &feed) }
+        if let words = deficiency(of: fetched.rows, isOld: isOld, &feed) {
+            return fetchFailed(FeedError(.malformed, words, isTransient: true), &feed)
+        }
         leftOutSymbols = []
         if fetched.leftOut.count > 0 { leaveOut(fetched.leftOut, &feed) }
         abandonBackfill(unlessContinuedBy: fetched.rows)
@@ -121,11 +126,17 @@ extension StreamMachine {
         }
         // The answer was requested before the subscription was active. It is older than later messages whatever its numbers say, because the venue
         // may have restarted its numbering.
-        let isOvertaken = !followsSubscription && hasMessage(since: fetch.askedAt)
+        let isOvertaken = (!followsSubscription || fetched.rows.haveNoOrder) && hasMessage(since: fetch.askedAt)
         let lastMessage = state == .live || freshness.outage != nil ? content.lastID : nil
         guard isOvertaken || content.complete(fetched.rows) else {
             return refuseOtherData(&feed)
         }
+        if content.hasHole(besidesThoseOf: fetched.rows), doubts(feed) {
+            if freshness.outage == nil, state == .live { loseRows(&feed) }
+            let words = "The venue's REST answer ends before the stream's bars."
+            return fetchFailed(FeedError(.malformed, words, isTransient: true), &feed)
+        }
+        fetching.believe()
         fetching.backoff.reset()
         // The messages of the new rows will be repetitions, if they arrive at all.
         if policy.everyMessageCounts, let lastMessage, let last = content.lastID, last > lastMessage { passOnLoss(&feed) }
@@ -155,15 +166,30 @@ extension StreamMachine {
         publishContent(.full, delta: nil, as: FeedEvent.Kind.fetched, &feed)
     }
 
+    /// Reports that rows are missing. Only a snapshot brings them.
+    mutating func loseRows(_ feed: inout FeedContext) {
+        note(.resync, "messages are missing", feed.now)
+        beginOutage(verifiedAt: freshness.provedAt, &feed)
+        fetching.need = .completion
+    }
+
     mutating func refuseOtherData(_ feed: inout FeedContext) {
         fetchFailed(FeedError(.malformed, "The venue's REST answer contains another stream's data."), &feed)
     }
 
+    /// Whether the stream needs an answer: its content is not complete, or not known to be current.
+    private var isAwaited: Bool { fetching.isNeeded || freshness.outage != nil || freshness.refuted != nil || contentID == nil }
+
+    mutating func doubts(_ feed: borrowing FeedContext) -> Bool { fetching.doubts(feed.now.instant, patience: feed.configuration.doubtPatience) }
+
     /// Why the answer cannot complete the content; nil if it can.
-    private func deficiency(of rows: FeedRows) -> String? {
+    private mutating func deficiency(of rows: FeedRows, isOld: Bool, _ feed: inout FeedContext) -> String? {
         if rows.count == 0, policy.isWholeWithEachMessage || content.rows.count > 0 {
             return "The venue's REST answer is an empty list, although a value exists."
         }
+        if rows.count == 0, contentID == nil, doubts(feed) { return "The venue's REST answer is an empty list." }
+        if isOld, doubts(feed) { return "The venue's REST answer is older than the stream's data." }
+        if policy.messagesArePartial, let listing = feed.listing, let words = content.lack(of: rows, listing), doubts(feed) { return words }
         if subscription.isEffective, !content.isJoined(by: rows) { return "The venue's REST answer ends before the oldest WebSocket data." }
         return nil
     }

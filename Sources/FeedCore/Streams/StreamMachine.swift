@@ -102,6 +102,8 @@ struct StreamMachine: Sendable {
             /// Whether the subscription was active before the request, so that no update is lost between the two.
             var followsSubscription: Bool
             let askedAt: Instant
+            /// The content when it was asked for. An answer that was made before it proves nothing.
+            let known: StreamContent
             /// Whether an unreadable message arrived in the meantime that the answer may lack.
             var isRefuted = false
         }
@@ -115,6 +117,17 @@ struct StreamMachine: Sendable {
         var allowedAt: Instant?
         var backoff: Backoff
         var backfill = Backfill.none
+        /// When the first of the implausible answers in a row arrived.
+        fileprivate(set) var doubtedAt: Instant?
+
+        /// Whether to refuse an implausible answer. If the venue says so for `patience`, it is taken.
+        mutating func doubts(_ now: Instant, patience: Duration) -> Bool {
+            let since = doubtedAt ?? now
+            doubtedAt = since
+            return now < since + patience
+        }
+
+        mutating func believe() { doubtedAt = nil }
 
         /// Whether a snapshot is requested until one arrives.
         var isNeeded: Bool { need != .nothing }

@@ -47,7 +47,9 @@ final class BUXSession: DialectSession {
         case .refused(let error): emit(.refused(error))
         case .quote(let product, let row, let time):
             for name in streams[product.lowercased()] ?? [] { emit(.event(.rows(name, .json([JSONRow(checked: row)]), eventTime: time))) }
-        case .badQuote(let product, let words): emit(.event(.malformed(product.flatMap { streams[$0.lowercased()]?.first }, words)))
+        case .badQuote(let product, let words):
+            guard let names = product.flatMap({ streams[$0.lowercased()] }) else { return emit(.event(.malformed(nil, words))) }
+            for name in names { emit(.event(.malformed(name, words))) }
         case .other: break
         }
     }

@@ -177,9 +177,11 @@ struct RESTFailure {
     /// Codes that are not caused by the request: unknown error, disconnected, unexpected response, timeout, overloaded (docs/reference/venues.md §6).
     private static let passing: Set<Int> = [-1000, -1001, -1006, -1007, -1008]
 
-    /// An error in a body with the status 200: the venues use other statuses, but a proxy or a cache may not. Data are longer, or have no such code.
+    /// An error in a body with the status 200: the venues use other statuses, but a proxy or a cache may not. Data begin with other members.
     private static func hiddenError(_ body: [UInt8]) -> FeedError? {
-        guard body.count < 1_024, case let (code?, message?) = venueWords(body), code < 0 else { return nil }
+        let begins = String(decoding: body.prefix(64), as: UTF8.self)
+        guard body.count < 1_024 || begins.contains("\"code\"") || begins.contains("\"msg\""), case let (code?, message?) = venueWords(body), code < 0
+        else { return nil }
         return FeedError(
             .unreachable, "The venue answered with the error \(code) and the status 200: \(message).", venueCode: code, isTransient: true)
     }

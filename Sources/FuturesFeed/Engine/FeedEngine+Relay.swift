@@ -11,7 +11,7 @@ package struct RelayedAnswer: Sendable {
 
     /// How long the answer is valid from the venue's time `time`, ms since 1970 UTC.
     package func lifetime(of relay: VenueRelay, at time: Int64) -> Duration {
-        status == 200 ? .milliseconds(max(0, relay.keep.end(from: time &- ageMs) &- time)) : Self.refusalLifetime
+        status == 200 ? .milliseconds(max(0, relay.keep.end(of: body, from: time &- ageMs) &- time)) : Self.refusalLifetime
     }
 
     /// How long a refusal of the venue is kept.
@@ -53,7 +53,7 @@ extension FeedEngine {
         get(RESTRequest(url: venue.url(relay.request, host: host), timeout: .seconds(5))).assumeIsolated().whenComplete { result in
             let answer: Result<RelayedAnswer, FeedError> = result.mapError { FeedError(transport: $0) }.flatMap { response in
                 let answer = RESTAnswer(response)
-                return venue.failure(answer).map { .failure($0) } ?? .success(RelayedAnswer(status: answer.status, body: answer.body))
+                return venue.failure(answer, to: relay.request).map { .failure($0) } ?? .success(RelayedAnswer(status: answer.status, body: answer.body))
             }
             self.performer.value.relays[id] = nil
             if case .failure(let error) = answer { self.step(.relayed(id, error)) } else { self.step(.relayed(id, nil)) }

@@ -126,6 +126,8 @@ import Testing
         let session = try Self.connected()
         let (lower, upper) = (try Self.name("sb1"), try Self.name("SB1"))
         #expect(session.subscribe([lower], request: 1).count == 1 && session.subscribe([upper], request: 2).isEmpty)
+        let unreadable = Self.read(session, #"{"t":"trading.quote","body":{"securityId":"Sb1","currentPrice":"abc"}}"#)
+        #expect(unreadable.count == 2 && unreadable.allSatisfy { $0.hasPrefix("malformed cfd:") }, "\(unreadable)")
         #expect(Self.read(session, #"{"t":"trading.quote","body":{"securityId":"Sb1","currentPrice":"2"}}"#).count == 2)
         #expect(session.unsubscribe([lower], request: 3).isEmpty)
         #expect(Self.read(session, #"{"t":"trading.quote","body":{"securityId":"Sb1","currentPrice":"2"}}"#).count == 1)

@@ -21,7 +21,7 @@ enum BookPolicy: StreamPolicy {
     ) {
         guard case .depth(let levels) = fetched.rows, let snapshot = levels.first else { return stream.refuseOtherData(&feed) }
         let follows = fetch.followsSubscription && !isRefuted
-        stream.completeBook(snapshot, eventTime: fetched.eventTime, askedAt: fetch.askedAt, follows, &feed)
+        stream.completeBook(snapshot, eventTime: fetched.eventTime, fetch, follows, &feed)
     }
 
     /// The first update requests the snapshot.

@@ -3,6 +3,17 @@
 enum TablePolicy: StreamPolicy {
     static let messagesArePartial = true
 
+    /// A bar whose last message is missing, or a missing bar, shows only when the next one arrives.
+    static func message(_ rows: FeedRows, eventTime: Int64?, arrivedAt: Instant, _ stream: inout StreamMachine, _ feed: inout FeedContext) {
+        if stream.freshness.outage == nil, stream.fetching.need != .completion, stream.traits.hasSnapshotSource, stream.content.hasHole(before: rows)
+        {
+            // After a finished bar, the missing ones are probably those of a quiet market. The venue sends no message for them, and REST has them.
+            if stream.content.isFinished { stream.fetching.require(.confirmation) } else { stream.loseRows(&feed) }
+            if stream.fetching.running == nil { stream.startFetch(&feed) } else { stream.fetching.running?.followsSubscription = false }
+        }
+        stream.merge(rows, eventTime: eventTime, arrivedAt: arrivedAt, &feed)
+    }
+
     static func refuted(_ stream: inout StreamMachine, _ feed: inout FeedContext) {
         guard stream.needsAnswerAfterRefutation else { return stream.inquireAfterRefutation(&feed) }
         stream.note(.resync, "a message could not be read", feed.now)

@@ -107,6 +107,22 @@ package enum VenueKeep: Hashable, Sendable {
     }
 }
 
+extension VenueKeep {
+    /// The end of an answer's validity. An answer that is empty, or that lacks the newest row of its period, is asked for again soon.
+    package func end(of body: [UInt8], from time: Int64) -> Int64 {
+        let isEmpty = body.count < 16 && body.allSatisfy { $0 <= 0x20 || $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "]") }
+        return isEmpty || lacksNewest(body, at: time) ? min(end(from: time), time &+ 10_000) : end(from: time)
+    }
+
+    private func lacksNewest(_ body: [UInt8], at time: Int64) -> Bool {
+        guard case .period(let period) = self else { return false }
+        let text = String(decoding: body.suffix(400), as: UTF8.self)
+        guard let place = text.ranges(of: "\"timestamp\":").last?.upperBound else { return false }
+        let digits = text[place...].drop { $0 == "\"" || $0 == " " }.prefix { $0.isASCII && $0.isNumber }
+        return Int64(digits).map { $0 < time &- time % period } ?? true
+    }
+}
+
 /// A request that a stream's content answers.
 package struct VenueReading: Sendable {
     package private(set) var name: FuturesServiceStreamName

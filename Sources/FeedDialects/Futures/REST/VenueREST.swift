@@ -63,6 +63,15 @@ package struct VenueREST: Sendable {
         return isJSON ? nil : FeedError(.malformed, "The venue's answer is not JSON; it was ignored.", isTransient: true)
     }
 
+    /// Why the answer to a relayed request is not usable; nil if it is. The venues answer with an object or a list, and only `ping` with an empty object.
+    package func failure(_ answer: RESTAnswer, to relay: VenueRelay) -> FeedError? {
+        if let failure = failure(answer) { return failure }
+        guard answer.status == 200, !relay.target.hasSuffix("/ping") else { return nil }
+        let isData = answer.body.first { $0 > 0x20 }.map { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "{") } ?? false
+        let isEmpty = answer.body.lazy.filter { $0 > 0x20 }.elementsEqual("{}".utf8)
+        return isData && !isEmpty ? nil : FeedError(.malformed, "The venue's answer has no data; it was ignored.", isTransient: true)
+    }
+
     private func answer(_ path: VenuePath, _ target: String, _ query: VenueQuery, _ now: Int64) throws(VenueRefusal) -> VenueAnswer {
         let weight = weight(path.weight, query)
         func relay(_ keep: VenueKeep) -> VenueRelay { VenueRelay(target: target + query.text, weight: weight, keep: keep) }

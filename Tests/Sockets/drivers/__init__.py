@@ -1,0 +1,1 @@
+"""One client library each, unmodified, that follows streams through the gateway."""
