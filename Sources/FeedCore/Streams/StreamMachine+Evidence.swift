@@ -7,7 +7,8 @@
 /// | messages | the same, and no id is missing | the same | an unreadable message, until the ids behind it join; without ids, until the next message |
 /// | book | built from a snapshot and every update since | the same | an unreadable message, until the next update joins |
 ///
-/// A stream without a source over REST is complete as it is. A refused or unreadable answer over REST completes nothing and proves nothing.
+/// A stream without a source over REST is complete as it is. A refused or unreadable answer over REST completes nothing and proves nothing. Neither
+/// does one that cannot be true: older than the content that was known when it was asked for (`isOld`), empty or short (`deficiency`, `shortage`).
 extension StreamMachine {
     /// Whether the content has every row it should have.
     var isComplete: Bool { policy.isComplete(self) }

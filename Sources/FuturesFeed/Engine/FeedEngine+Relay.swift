@@ -53,7 +53,8 @@ extension FeedEngine {
         get(RESTRequest(url: venue.url(relay.request, host: host), timeout: .seconds(5))).assumeIsolated().whenComplete { result in
             let answer: Result<RelayedAnswer, FeedError> = result.mapError { FeedError(transport: $0) }.flatMap { response in
                 let answer = RESTAnswer(response)
-                return venue.failure(answer, to: relay.request).map { .failure($0) } ?? .success(RelayedAnswer(status: answer.status, body: answer.body))
+                if let failure = venue.failure(answer, to: relay.request) { return .failure(failure) }
+                return .success(RelayedAnswer(status: answer.status, body: answer.body))
             }
             self.performer.value.relays[id] = nil
             if case .failure(let error) = answer { self.step(.relayed(id, error)) } else { self.step(.relayed(id, nil)) }
