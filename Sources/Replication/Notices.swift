@@ -8,8 +8,8 @@ package struct IngestGauges: Sendable, Equatable {
     package var weight = (used: 0, limit: 0)
     /// How much longer the venue asked for no REST requests, ms.
     package var restPauseMs: Int64 = 0
-    /// How far the venue's clock is ahead of the ingest's, ms.
-    package var venueAheadMs: Int64 = 0
+    /// How far the venue's clock is ahead of the ingest's, ms; nil if that is unknown.
+    package var venueAheadMs: Int64?
     /// The lines to upstreams.
     package var lines: [LineStatus] = []
 
@@ -28,7 +28,7 @@ package struct IngestGauges: Sendable, Equatable {
                 json.member("weight", weight.used)
                 json.member("weightLimit", weight.limit)
                 json.member("restPauseMs", restPauseMs)
-                json.member("venueAheadMs", venueAheadMs)
+                json.member("venueAheadMs", optional: venueAheadMs)
                 json.member("lines")
                 json.array { json in
                     for line in lines {
@@ -52,7 +52,9 @@ package struct IngestGauges: Sendable, Equatable {
             var gauges = Self()
             gauges.weight = (try fields.integer("weight", 0...mostWeight), try fields.integer("weightLimit", 0...mostWeight))
             gauges.restPauseMs = try fields.integer("restPauseMs", 0...UTCTime.longestWait)
-            gauges.venueAheadMs = try fields.integer("venueAheadMs", -UTCTime.latest...UTCTime.latest)
+            if try fields.optionalInteger("venueAheadMs") as Int64? != nil {
+                gauges.venueAheadMs = try fields.integer("venueAheadMs", -UTCTime.latest...UTCTime.latest)
+            }
             gauges.lines =
                 try fields.list("lines") { (line) throws(RowFields.Failure) in
                     LineStatus(

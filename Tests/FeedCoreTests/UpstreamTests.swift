@@ -123,12 +123,28 @@ import Testing
         harness.goLive([name])
         harness.receive(name, row("1", .max))
         harness.receive(name, row("2", 5))
-        #expect(content() == #"{"ask":1}"#, "within a connection an older member does not replace a newer one")
+        #expect(content() == #"{"ask":1}"#, "within a connection one older member does not replace a newer one")
         harness.step(.closed(harness.connection, reason: "gone"))
         harness.pass(.seconds(3))
         harness.step(.opened(harness.connection))
         harness.receive(name, row("3", 6))
         #expect(content() == #"{"ask":3}"#)
+    }
+
+    @Test func aMemberOfTheFarFutureGivesWayToTheThirdOneThatIsOlder() throws {
+        var content = StreamContent(try #require(FuturesServiceStreamName("stocks:AAPL")), limit: 1)
+        func row(_ text: Int, _ seconds: Int64?) -> FeedRows {
+            .json([JSONRow(checked: [.init("ask", "\(text)", time: seconds.map { $0 * 1_000_000_000 } ?? .max)])])
+        }
+        func text() -> String? { if case .json(let rows) = content.rows { rows.first?.text } else { nil } }
+        for (number, time) in [(1, 100), (2, nil), (3, 101), (4, 102)] as [(Int, Int64?)] { _ = content.update(row(number, time)) }
+        #expect(text() == #"{"ask":2}"#)
+        _ = content.update(row(5, 103))
+        #expect(text() == #"{"ask":5}"#)
+        for number in 6...9 { _ = content.update(row(number, 60)) }
+        #expect(text() == #"{"ask":5}"#, "late by less than a minute")
+        for number in 6...9 { _ = content.complete(row(number, 10)) }
+        #expect(text() == #"{"ask":5}"#, "an answer over REST may be old")
     }
 
     @Test func oneUpstreamsReconnectsDoNotHoldUpAnother() throws {

@@ -35,6 +35,17 @@ import Testing
         #expect(merged(late) == messages)
     }
 
+    @Test func aConnectionThatBeginsFarBehindBringsNothingBack() {
+        var merge = ValueMerge()
+        func isNews(_ number: Int64, _ id: ConnectionID) -> Bool {
+            merge.isNews(Self.message(String(number)), at: number, isOrdered: false, from: id)
+        }
+        #expect((0..<400).filter { isNews($0, Self.one) }.count == 400)
+        #expect((10..<120).filter { isNews($0, Self.two) }.isEmpty)
+        #expect(isNews(400, Self.two), "it has caught up")
+        #expect(!isNews(400, Self.one) && isNews(399, Self.one), "times need not order the stream")
+    }
+
     @Test func whatOneLineLacksTheOtherBrings() {
         #expect(
             merged([(Self.one, "a"), (Self.two, "a"), (Self.two, "b"), (Self.one, "c"), (Self.two, "c"), (Self.two, "d")]) == ["a", "b", "c", "d"])

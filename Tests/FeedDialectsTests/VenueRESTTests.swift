@@ -8,7 +8,7 @@ import Testing
     static let venue = VenueREST(dialect: FuturesDialect(venue: .aster))
     static let minute: Int64 = 60_000
 
-    static func answer(_ path: String, _ query: [(String, String)] = [], now: Int64 = 1_763_679_630_000) -> VenueAnswer? {
+    static func answer(_ path: String, _ query: [(String, String)] = [], now: Int64? = 1_763_679_630_000) -> VenueAnswer? {
         venue.answer(path.split(separator: "/").map(String.init), query.map { (name: $0.0, value: $0.1) }, now: now) {
             ["BTCUSDT", "ETHUSDT"].contains($0)
         }?.answer
@@ -18,7 +18,7 @@ import Testing
         if case .stream(let reading)? = answer(path, query) { reading } else { nil }
     }
 
-    private static func relay(_ path: String, _ query: [(String, String)] = [], now: Int64 = 1_763_679_630_000) -> VenueRelay? {
+    private static func relay(_ path: String, _ query: [(String, String)] = [], now: Int64? = 1_763_679_630_000) -> VenueRelay? {
         if case .relay(let relay)? = answer(path, query, now: now) { relay } else { nil }
     }
 
@@ -73,6 +73,8 @@ import Testing
             let closed = Self.relay("/fapi/v1/markPriceKlines", query, now: noon)
             #expect(closed?.keep.end(from: noon) == noon + kept, "the venue's clock may be a minute ahead")
         }
+        let past = [("symbol", "BTCUSDT"), ("interval", "1m"), ("endTime", "\(noon - hour)")]
+        #expect(Self.relay("/fapi/v1/markPriceKlines", past, now: nil)?.keep == .bar(60_000), "the venue's clock is unknown")
         let period = Self.relay("/futures/data/openInterestHist", [("symbol", "BTCUSDT"), ("period", "5m")])
         #expect(period?.keep.end(from: noon + 90_000) == noon + 300_000)
     }

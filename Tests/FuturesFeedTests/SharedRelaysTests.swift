@@ -15,7 +15,7 @@ import Testing
         var mayAnswerLate = false
         var requests: [(relay: VenueRelay, maxAge: Int64?, answer: (Result<RelayedAnswer, FeedError>) -> Void)] = []
         var joined = 0
-        var venueTime: Int64 = 0
+        var venueTime: Int64? = 0
 
         func relay(
             _ request: VenueRelay, newestOf name: FuturesServiceStreamName?, maxAge: Int64?,
@@ -52,6 +52,15 @@ import Testing
         #expect(told == ["a", "a", "a"] && !relays.isRunning(relay) && relays.kept(relay)?.answer == "a" && relays.size.count == 1)
         relays.ask(relay) { told.append((try? $0.get()) ?? "failed") }
         #expect(venue.requests.count == 2, "a later request is sent again")
+    }
+
+    @Test func whileTheVenuesTimeIsUnknownNoAnswerIsKeptUntilItsPeriodEnds() {
+        let answer = RelayedAnswer(status: 200, body: Array("[1]".utf8), ageMs: 1_000)
+        func lifetime(_ keep: VenueKeep, _ time: Int64?) -> Duration {
+            answer.lifetime(of: VenueRelay(target: "/", weight: 1, keep: keep), at: time)
+        }
+        #expect(lifetime(.period(3_600_000), 1_800_000) == .seconds(1_800) && lifetime(.period(3_600_000), nil) == .seconds(4))
+        #expect(lifetime(.bar(60_000), nil) == .seconds(4) && lifetime(.milliseconds(30_000), nil) == .seconds(29))
     }
 
     @Test func aFailureAnswersAllAndNothingIsKept() {

@@ -66,6 +66,9 @@ import Testing
         gauges.lines = [LineStatus(upstream: 0, line: 1, open: 2, connections: 3)]
         tell([gauges.record], sentAt: 0, at: 0)
         #expect(mirror.gauges == gauges)
+        gauges.venueAheadMs = nil
+        tell([gauges.record], sentAt: 0, at: 0)
+        #expect(mirror.gauges == gauges, "the ingest does not know the venue's time yet")
         tell([FeedRecord(.gauges, of: "-", Array("{".utf8)[...])], sentAt: 0, at: 0)
         #expect(mirror.gauges == gauges, "what cannot be read changes nothing")
         // What no ingest says would overflow in whoever adds it up.

@@ -4,26 +4,29 @@ struct ValueMerge: Sendable {
     /// How many messages a line may be behind the others before its messages count as news.
     static let limit = 256
 
-    /// The newest messages; if messages have a time, only those of the newest time.
+    /// The newest messages; if their time orders them, only those of the newest time.
     private var recent: [FeedRows] = []
+    /// The time of the newest message.
     private var time: Int64?
     /// How many messages came before them.
     private var dropped = 0
     /// By connection attempt: how many messages it has delivered or skipped.
     private var places: [ConnectionID: Int] = [:]
 
-    /// Whether the message is the first copy. Messages with an earlier time are not judged and count as news. A new connection starts at the last
-    /// message equal to its first one.
+    /// Whether the message is the first copy. A new connection starts at the last message equal to its first one.
     ///
-    /// - Parameter time: The venue's time, ms since 1970 UTC, if it orders the stream's messages. Only messages of the same millisecond are compared.
-    mutating func isNews(_ message: FeedRows, at time: Int64? = nil, from id: ConnectionID) -> Bool {
-        if let time {
-            if let newest = self.time, time < newest { return true }
+    /// - Parameters:
+    ///   - time: The venue's time, ms since 1970 UTC; nil if the message has none.
+    ///   - isOrdered: Whether times order the stream's messages. Then only messages of the same millisecond are compared, and messages with an earlier
+    ///     time are not judged and count as news. Otherwise they only reveal that a new connection lags.
+    mutating func isNews(_ message: FeedRows, at time: Int64? = nil, isOrdered: Bool = true, from id: ConnectionID) -> Bool {
+        let isOrdered = isOrdered && time != nil
+        if isOrdered {
+            if let newest = self.time, let time, time < newest { return true }
             if time != self.time { drop(recent.count) }
-            self.time = time
         }
         // A line that is further behind than is remembered delivers copies until it has made up for it.
-        if time == nil, let place = places[id], place < dropped {
+        if !isOrdered, let place = places[id], place < dropped {
             places[id] = place + 1
             return false
         }
@@ -33,6 +36,8 @@ struct ValueMerge: Sendable {
             places[id] = dropped + copy + 1
             return false
         }
+        if !isOrdered, places[id] == nil, let time, let newest = self.time, time < newest { return false }
+        self.time = time
         recent.append(message)
         places[id] = end + 1
         // At most four are in use, and ids rise.

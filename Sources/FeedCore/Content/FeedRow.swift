@@ -42,6 +42,9 @@ package protocol FeedRow: Sendable, Equatable {
     /// This row, with fields that only the other source has copied from the row it replaces.
     func completed(by replaced: Self) -> Self
 
+    /// Prepares this row for a message that updates it. A part that keeps refusing much older messages has a wrong time, and gives way.
+    mutating func doubt(_ message: Self)
+
     /// This row after its connection is lost: the next row replaces it, even with an earlier time.
     var outlivingItsConnection: Self { get }
 }
@@ -62,5 +65,6 @@ extension FeedRow {
     package var messageTime: Int64 { 0 }
     package var venueTime: Int64 { messageTime }
     package func completed(by replaced: Self) -> Self { self }
+    package mutating func doubt(_ message: Self) {}
     package var outlivingItsConnection: Self { self }
 }

@@ -4,19 +4,30 @@ public struct JSONRow: Equatable, Sendable {
     package struct Member: Equatable, Sendable {
         package let name: String
         package let text: String
-        /// In any unit, but the same for all members of a stream.
-        package let time: Int64
+        /// In ns since 1970 UTC; zero if unknown.
+        package fileprivate(set) var time: Int64
+        /// How many messages in a row were refused because they were more than a minute older.
+        fileprivate var refused = 0
 
         package init(_ name: String, _ text: String, time: Int64) {
             self.name = name
             self.text = text
             self.time = time
         }
+
+        package static func == (one: Member, other: Member) -> Bool { one.name == other.name && one.text == other.text && one.time == other.time }
+
+        /// The third message in a row that is more than a minute older is accepted, because the known time must be wrong.
+        fileprivate mutating func doubt(_ update: Member) {
+            let (ahead, isAbsurd) = time.subtractingReportingOverflow(update.time)
+            refused = isAbsurd && time > update.time || ahead > VenueClock.tolerance * 1_000_000 ? refused + 1 : 0
+            if refused > 2 { time = .min }
+        }
     }
 
     private let whole: String
     /// Sorted by name; empty if the value is complete.
-    private let members: [Member]
+    private var members: [Member]
 
     /// A validated JSON text (RFC 8259) on one line, with numbers as the upstream wrote them.
     public var text: String {
@@ -51,6 +62,11 @@ extension JSONRow: FeedRow {
             if member.time >= merged[place].time { merged[place] = member }
         }
         return JSONRow(checked: merged)
+    }
+    package mutating func doubt(_ update: JSONRow) {
+        for place in members.indices {
+            if let member = update.members.first(where: { $0.name == members[place].name }) { members[place].doubt(member) }
+        }
     }
     package var outlivingItsConnection: JSONRow {
         members.isEmpty ? self : JSONRow(checked: members.map { Member($0.name, $0.text, time: .min) })

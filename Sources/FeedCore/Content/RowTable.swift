@@ -93,7 +93,8 @@ struct RowTable<Row: FeedRow>: Sendable {
             return [row]
         }
         guard knownGeneration != generation || !row.isOlder(than: known) else { return [] }
-        let completed = row.completed(by: known)
+        rows[0].doubt(row)
+        let completed = row.completed(by: rows[0])
         guard knownGeneration != generation || completed != known else { return [] }
         rows[0] = completed
         generations[0] = generation

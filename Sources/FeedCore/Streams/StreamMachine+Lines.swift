@@ -32,8 +32,8 @@ extension StreamMachine {
     private mutating func isCopy(_ slot: Int, _ rows: FeedRows, eventTime: Int64?, _ feed: borrowing FeedContext) -> Bool {
         guard rows.copyNumber == nil, freshness.outage == nil else { return false }
         // Each row of another upstream has its own time, which may not order the stream.
-        let time: Int64? = if case .json = rows { nil } else { eventTime }
-        return !lines.values.isNews(rows, at: time, from: feed.pool.connections[slot].id)
+        let isOrdered = if case .json = rows { false } else { true }
+        return !lines.values.isNews(rows, at: eventTime, isOrdered: isOrdered, from: feed.pool.connections[slot].id)
     }
 
     /// Switches to another line because the current one lacks a message that the other delivered. If that line subscribed after the current line's

@@ -9,9 +9,11 @@ package struct RelayedAnswer: Sendable {
     /// The age of the answer, ms.
     package var ageMs: Int64 = 0
 
-    /// How long the answer is valid from the venue's time `time`, ms since 1970 UTC.
-    package func lifetime(of relay: VenueRelay, at time: Int64) -> Duration {
-        status == 200 ? .milliseconds(max(0, relay.keep.end(of: body, from: time &- ageMs) &- time)) : Self.refusalLifetime
+    /// How long the answer is valid from the venue's time `time`, ms since 1970 UTC; shorter if the venue's time is unknown.
+    package func lifetime(of relay: VenueRelay, at time: Int64?) -> Duration {
+        guard status == 200 else { return Self.refusalLifetime }
+        guard let time else { return .milliseconds(max(0, relay.keep.atLeast &- ageMs)) }
+        return .milliseconds(max(0, relay.keep.end(of: body, from: time &- ageMs) &- time))
     }
 
     /// How long a refusal of the venue is kept.
@@ -45,8 +47,8 @@ extension FeedEngine {
         return { if self.performer.value.relays[id] != nil { self.step(.relay(id, weight: request.weight)) } }
     }
 
-    /// The venue's time derived from its data, or this machine's if unknown, ms since 1970 UTC.
-    package var venueTime: Int64 { read { core, now in core.venueTime(at: now) } ?? Moment.current.wallClock }
+    /// The venue's time derived from its data, ms since 1970 UTC; nil before the first message. This machine's clock may be wrong by hours.
+    package var venueTime: Int64? { read { core, now in core.venueTime(at: now) } }
 
     func passOn(_ id: RelayID, host: Int) {
         guard let venue = venueREST, let relay = performer.value.relays[id] else { return step(.relayed(id, nil)) }
@@ -63,7 +65,7 @@ extension FeedEngine {
                 self.takeListing(listing)
             }
             if let name = relay.name, case .success(let told) = answer,
-                case .success(let rows) = venue.content(of: name, [told.body], now: self.venueTime)
+                case .success(let rows) = venue.content(of: name, [told.body], now: self.venueTime ?? .min)
             {
                 self.step(.told(name, rows))
             }

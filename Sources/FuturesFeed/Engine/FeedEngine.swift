@@ -301,7 +301,7 @@ package final class FeedEngine: Sendable {
             return
         }
         get(asked).whenComplete { result in
-            let venueTime = self.read { core, now in core.venueTime(at: now) } ?? .min
+            let venueTime = self.venueTime ?? .min
             let content = result.mapError { FeedError(transport: $0) }.flatMap { response in
                 let answer = RESTAnswer(response)
                 let content = self.dialect.decodeSnapshot(of: name, answer, now: venueTime)

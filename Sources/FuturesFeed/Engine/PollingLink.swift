@@ -19,8 +19,8 @@ final class PollingLink: UpstreamLink {
         let poll: Poll
         /// The next poll.
         var next: Scheduled<Void>?
-        /// The last answers of the parts, and until when each is valid, by the venue's clock in ms since 1970 UTC.
-        var parts: [(body: [UInt8], until: Int64)?]
+        /// The last answers of the parts, and until when each is valid.
+        var parts: [(body: [UInt8], until: Instant)?]
         var isAsking = false
     }
 
@@ -83,7 +83,7 @@ final class PollingLink: UpstreamLink {
         schedule(name, in: stream.poll.interval)
         guard !stream.isAsking else { return }
         polled[name]?.isAsking = true
-        let now = engine.venueTime
+        let now = Moment.current.instant
         var left = 1
         var failure: FeedError?
         func finish() {
@@ -95,7 +95,7 @@ final class PollingLink: UpstreamLink {
             engine.relay(part, newestOf: nil, maxAge: nil) { result in
                 switch result {
                 case .success(let answer) where answer.status == 200:
-                    self.polled[name]?.parts[place] = (answer.body, part.keep.end(from: self.engine.venueTime))
+                    self.polled[name]?.parts[place] = (answer.body, Moment.current.instant + answer.lifetime(of: part, at: self.engine.venueTime))
                 case .success(let answer):
                     failure = FeedError(.venueRejected, "The venue refused the request for \(name) with HTTP status \(answer.status).")
                 case .failure(let error): failure = error
@@ -110,7 +110,7 @@ final class PollingLink: UpstreamLink {
         polled[name]?.isAsking = false
         guard let stream = polled[name] else { return }
         if let failure { return engine.step(.received(id, .reported(name, failure))) }
-        switch venue.content(of: name, stream.parts.map { $0?.body ?? [] }, now: engine.venueTime) {
+        switch venue.content(of: name, stream.parts.map { $0?.body ?? [] }, now: engine.venueTime ?? .min) {
         case .success(let content): engine.step(.received(id, .rows(name, content.rows, eventTime: content.eventTime)))
         case .failure(let error): engine.step(.received(id, .malformed(name, error.message)))
         }

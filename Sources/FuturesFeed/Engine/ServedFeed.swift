@@ -74,8 +74,8 @@ package protocol VenueAsking: AnyObject, Sendable {
     var listing: VenueListing? { get }
     /// Requests the venue's list again because a requested symbol is missing from it, unless that was done recently. Call it from any thread.
     func refreshListing()
-    /// The venue's time derived from its data, or this machine's if unknown, ms since 1970 UTC.
-    var venueTime: Int64 { get }
+    /// The venue's time derived from its data, ms since 1970 UTC; nil if it is unknown.
+    var venueTime: Int64? { get }
     /// Compares the venue's clock with this machine's.
     ///
     /// - Parameter done: Called once, on the loop; with nil if this process sends the venue no requests, or the venue does not answer within two

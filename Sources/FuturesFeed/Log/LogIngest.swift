@@ -192,7 +192,7 @@ private final class Collector: FeedListener {
         var gauges = IngestGauges()
         gauges.weight = engine.weight
         gauges.restPauseMs = Int64(engine.gauges.restPause / .milliseconds(1))
-        gauges.venueAheadMs = engine.venueTime &- moment.wallClock
+        gauges.venueAheadMs = engine.venueTime.map { $0 &- moment.wallClock }
         gauges.lines = statuses.lines
         add(gauges.record, number: nil)
         guard let listing = engine.listing.map(ListingRecord.record) else { return }

@@ -138,9 +138,9 @@ extension LogNode: ServedFeed {
 
     package var listing: VenueListing? { shared.withLockedValue { $0.mirror.listing } }
 
-    package var venueTime: Int64 {
+    package var venueTime: Int64? {
         let (time, ahead) = shared.withLockedValue { ($0.mirror.clock.time(at: Moment.current.instant), $0.mirror.gauges?.venueAheadMs) }
-        guard let time, let ahead else { return Moment.current.wallClock }
+        guard let time, let ahead else { return nil }
         return time &+ ahead
     }
 

@@ -29,7 +29,7 @@ struct VenueHandlers: Sendable {
 
     private func answer(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
         let segments = request.parameters["key"] == nil ? request.segments : Array(request.segments.dropFirst(2))
-        let (listing, now) = (mirror.hub.feed.listing, mirror.now)
+        let (listing, now) = (mirror.hub.feed.listing, mirror.hub.feed.venueTime)
         let found = mirror.venue.answer(segments, request.query, now: now) { symbol in
             let isListed = listing.map { $0.symbols.contains(symbol) || $0.settled.contains(symbol) || $0.assetIndices.contains(symbol) } ?? true
             if !isListed { mirror.hub.feed.refreshListing() }

@@ -94,8 +94,8 @@ final class VenueMirror: Sendable {
         }
     }
 
-    /// The venue's time, ms since 1970 UTC.
-    var now: Int64 { hub.feed.venueTime }
+    /// The venue's time, or this machine's if that is unknown, ms since 1970 UTC.
+    var now: Int64 { hub.feed.venueTime ?? Moment.current.wallClock }
 
     func count(_ path: String, _ outcome: Outcome) { state.value.counts[path, default: [:]][outcome, default: 0] &+= 1 }
 

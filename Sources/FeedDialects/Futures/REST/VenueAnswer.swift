@@ -108,6 +108,14 @@ package enum VenueKeep: Hashable, Sendable {
 }
 
 extension VenueKeep {
+    /// How long an answer is valid whatever the venue's time is, ms.
+    package var atLeast: Int64 {
+        switch self {
+        case .milliseconds(let milliseconds): milliseconds
+        case .period, .bar: 5_000
+        }
+    }
+
     /// The end of an answer's validity. An answer that is empty, or that lacks the newest row of its period, is asked for again soon.
     package func end(of body: [UInt8], from time: Int64) -> Int64 {
         let isEmpty = body.count < 16 && body.allSatisfy { $0 <= 0x20 || $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "]") }

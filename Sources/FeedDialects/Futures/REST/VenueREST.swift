@@ -13,7 +13,7 @@ package struct VenueREST: Sendable {
     ///   - isListed: Whether the venue lists the symbol, or may list it.
     /// - Returns: The path's name for metrics, and the answer; nil if there is no such path.
     package func answer(
-        _ segments: [String], _ query: [(name: String, value: String)], now: Int64, isListed: (String) -> Bool
+        _ segments: [String], _ query: [(name: String, value: String)], now: Int64?, isListed: (String) -> Bool
     ) -> (name: String, answer: VenueAnswer)? {
         guard let (path, target, listTarget) = VenuePath.find(segments) else {
             return VenuePath.needsAccount(segments) ? ("accounts", .refused(.keyed)) : nil
@@ -72,7 +72,7 @@ package struct VenueREST: Sendable {
         return isData && !isEmpty ? nil : FeedError(.malformed, "The venue's answer has no data; it was ignored.", isTransient: true)
     }
 
-    private func answer(_ path: VenuePath, _ target: String, _ query: VenueQuery, _ now: Int64) throws(VenueRefusal) -> VenueAnswer {
+    private func answer(_ path: VenuePath, _ target: String, _ query: VenueQuery, _ now: Int64?) throws(VenueRefusal) -> VenueAnswer {
         let weight = weight(path.weight, query)
         func relay(_ keep: VenueKeep) -> VenueRelay { VenueRelay(target: target + query.text, weight: weight, keep: keep) }
         func read(_ name: FuturesServiceStreamName, _ rows: VenueRows, instead keep: VenueKeep = .milliseconds(1_000)) -> VenueAnswer {
@@ -87,7 +87,9 @@ package struct VenueREST: Sendable {
             return .clock { "{\"timezone\":\"UTC\",\"serverTime\":\($0),\"rateLimits\":[],\"exchangeFilters\":[],\"symbols\":[]}" }
         case .venue(let keep): return .relay(relay(keep))
         case .venuePeriod:
-            if let start = query.start, start < now &- 30 * 86_400_000 || start > query.end ?? .max { throw .invalid("startTime") }
+            if let start = query.start, now.map({ start < $0 &- 30 * 86_400_000 }) ?? false || start > query.end ?? .max {
+                throw .invalid("startTime")
+            }
             return .relay(relay(query.period?.milliseconds.map { .period($0) } ?? .milliseconds(60_000)))
         case .venueBars: return .relay(relay(keep(of: query, now)))
         case .premiumIndex: return read(.fastMarkPrices, .premiumIndex(symbol: query.symbol))
@@ -100,7 +102,7 @@ package struct VenueREST: Sendable {
         case .trades:
             try checkWindow(query)
             // With a first id, the venue returns trades up to the newest and ignores the end.
-            let isPast = query.fromID == nil && query.end.map { $0 < now &- 60_000 } ?? false
+            let isPast = if query.fromID == nil, let end = query.end, let now { VenueClock.isAhead(now, of: end) } else { false }
             guard let symbol = query.symbol else { throw .missing("symbol") }
             return read(
                 .aggregateTrade(symbol: symbol), .trades(limit: query.limit, from: query.fromID, start: query.start, end: query.end),
@@ -130,12 +132,12 @@ package struct VenueREST: Sendable {
     }
 
     /// Whether every requested bar has closed, so long ago that the venue has all its trades.
-    private func isClosed(_ query: VenueQuery, _ now: Int64) -> Bool {
-        guard let end = query.end else { return false }
+    private func isClosed(_ query: VenueQuery, _ now: Int64?) -> Bool {
+        guard let end = query.end, let now else { return false }
         return VenueClock.isAhead(now.subtractingReportingOverflow(query.interval?.milliseconds ?? 31 * 86_400_000).partialValue, of: end)
     }
 
-    private func keep(of query: VenueQuery, _ now: Int64) -> VenueKeep {
+    private func keep(of query: VenueQuery, _ now: Int64?) -> VenueKeep {
         isClosed(query, now) ? .milliseconds(3_600_000) : .bar(query.interval?.milliseconds ?? 60_000)
     }
 
