@@ -213,8 +213,7 @@ final class Venue {
     func inject(_ text: String, to stream: String?) {
         let targets = stream.map { subscriptions[$0]?.readers ?? [:] } ?? connections
         for connection in Array(targets.values) {
-            connection.write(text: ByteBuffer(string: text))
-            connection.flush(cutting: false)
+            connection.inject(ByteBuffer(string: text))
         }
     }
 

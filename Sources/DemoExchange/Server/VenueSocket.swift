@@ -39,6 +39,7 @@ final class VenueSocket: ChannelInboundHandler {
     private var context: ChannelHandlerContext?
     private var fragments: ByteBuffer?
     private var isClosing = false
+    private var hasQueued = false
     private var ping: Scheduled<Void>?
     private var lastPong = monotonicClock()
 
@@ -143,17 +144,25 @@ final class VenueSocket: ChannelInboundHandler {
 
     /// Queues a data frame; ``flush()`` sends it.
     func deliver(_ frame: DataFrame) {
+        hasQueued = true
         write(text: session.combined ? frame.envelope : frame.payload)
     }
 
-    func write(text: ByteBuffer) {
+    /// Sends the text now. A reader is not disconnected while it receives it, unless data frames wait behind it.
+    func inject(_ text: ByteBuffer) {
+        write(text: text)
+        context?.flush()
+    }
+
+    private func write(text: ByteBuffer) {
         guard !isClosing else { return }
         write(WebSocketFrame(fin: true, opcode: .text, data: text))
     }
 
-    /// Sends the queued frames. If `cutting`, disconnects a reader that has fallen too far behind.
+    /// Sends the queued data frames. If `cutting`, disconnects a reader that has fallen too far behind.
     func flush(cutting: Bool = true) {
-        guard let context else { return }
+        guard let context, hasQueued else { return }
+        hasQueued = false
         context.flush()
         if cutting, !context.channel.isWritable { reset() }
     }
