@@ -123,6 +123,27 @@ import Testing
         #expect(harness.core.content(of: Self.list)?.rows.count == 3)
     }
 
+    @Test func aShortListThatIsBelievedAtLastIsNotWholeUntilTheRowsArrive() {
+        var harness = CoreHarness(limit: 60)
+        harness.step(.listed(.success(VenueListing(symbols: ["A", "B", "C"]))))
+        harness.goLive([Self.list])
+        harness.answerFetches { _ in .success(FetchedContent(rows: Self.tickers([("A", 1), ("B", 1), ("C", 1)]), eventTime: nil)) }
+        harness.reconnect()
+        harness.acknowledge()
+        var seconds = 0
+        while harness.core.status(of: Self.list, now: harness.now)?.state != .live, seconds < 200 {
+            harness.answerFetches { _ in .success(FetchedContent(rows: Self.tickers([("A", 2), ("B", 2)]), eventTime: nil)) }
+            harness.forgetEffects()
+            harness.pass(.seconds(1))
+            seconds += 1
+        }
+        #expect((55...120).contains(seconds), "\(seconds) s")
+        #expect(harness.core.content(of: Self.list)?.rows.count == 2)
+        #expect(harness.core.status(of: Self.list, now: harness.now)?.isWhole == false, "C is listed")
+        harness.receive(Self.list, Self.tickers([("C", 3)]))
+        #expect(harness.core.status(of: Self.list, now: harness.now)?.isWhole == true)
+    }
+
     @Test func anAnswerFromBeforeTheOutageDoesNotEndIt() {
         for (name, known, old) in [
             (FuturesServiceStreamName.ticker, FeedRows.ticker(10), FeedRows.ticker(5)),

@@ -105,9 +105,14 @@ struct StreamContent: Sendable {
     /// Whether bars are missing or unfinished, other than between two bars of this answer.
     func hasHole(besidesThoseOf answer: FeedRows) -> Bool { table?.hasHole(besidesThoseOf: answer) ?? false }
 
-    /// A description of the symbols that a list of all symbols lacks: a known one that the venue lists, or most of the listed ones. Nil if it is
-    /// whole.
-    func lack(of rows: FeedRows, _ listing: VenueListing) -> String? { table?.lack(of: rows, listing) ?? nil }
+    /// What a list of all symbols lacks: known ones that the venue lists, or most of the listed ones. Nil if it is whole.
+    func lack(of rows: FeedRows, _ listing: VenueListing) -> Lack? { table?.lack(of: rows, listing) ?? nil }
+
+    /// The listed symbols that an answer lacks, and a sentence about them.
+    struct Lack {
+        let symbols: [String]
+        let words: String
+    }
 
     /// Whether a snapshot joins the messages that arrived since the subscription, if every message counts and numbering is the same.
     func isJoined(by complete: FeedRows) -> Bool { table?.isJoined(by: complete) ?? true }
@@ -158,7 +163,7 @@ protocol ContentTable: Sendable {
     var isFinished: Bool { get }
     func hasHole(before rows: FeedRows) -> Bool
     func hasHole(besidesThoseOf answer: FeedRows) -> Bool
-    func lack(of rows: FeedRows, _ listing: VenueListing) -> String?
+    func lack(of rows: FeedRows, _ listing: VenueListing) -> StreamContent.Lack?
     func leap(to other: FeedRows) -> UInt64?
     mutating func drop(_ isGone: (String) -> Bool) -> Bool
     mutating func beginGeneration()
@@ -171,7 +176,7 @@ extension ContentTable {
     var isFinished: Bool { false }
     func hasHole(before rows: FeedRows) -> Bool { false }
     func hasHole(besidesThoseOf answer: FeedRows) -> Bool { false }
-    func lack(of rows: FeedRows, _ listing: VenueListing) -> String? { nil }
+    func lack(of rows: FeedRows, _ listing: VenueListing) -> StreamContent.Lack? { nil }
 }
 
 extension RowTable: ContentTable {
@@ -190,16 +195,19 @@ extension RowTable: ContentTable {
         }
     }
 
-    func lack(of other: FeedRows, _ listing: VenueListing) -> String? {
+    func lack(of other: FeedRows, _ listing: VenueListing) -> StreamContent.Lack? {
         let isOfIndices = Row.self == AssetIndex.self
         let isOfSymbols = Row.self == BookTicker.self || Row.self == MiniTicker.self || Row.self == Ticker.self || Row.self == MarkPrice.self
         guard isOfIndices || isOfSymbols, let others = Row.rows(in: other) else { return nil }
         let listed = isOfIndices ? listing.assetIndices : listing.symbols
         let told = Set(others.lazy.compactMap { $0.key as? String })
         let missing = rows.lazy.compactMap { $0.key as? String }.filter { listed.contains($0) && !told.contains($0) }
-        if let first = missing.first { return "The venue's REST answer lacks \(first), which the venue lists." }
-        let count = listed.lazy.filter { told.contains($0) }.count
-        return count * 2 < listed.count ? "The venue's REST answer has \(count) of \(listed.count) listed symbols." : nil
+        let untold = listed.filter { !told.contains($0) }
+        if untold.count * 2 > listed.count {
+            let count = listed.count - untold.count
+            return .init(symbols: Array(untold), words: "The venue's REST answer has \(count) of \(listed.count) listed symbols.")
+        }
+        return missing.first.map { .init(symbols: Array(missing), words: "The venue's REST answer lacks \($0), which the venue lists.") }
     }
 
     func has(_ key: String) -> Bool { (key as? Row.Key).map { key in rows.contains { $0.key == key } } ?? false }

@@ -113,10 +113,11 @@ extension StreamMachine {
         let followsSubscription = fetch.followsSubscription && !isRefuted
         let isOld = fetch.known.isNewer(than: fetched.rows)
         if isOld, !isAwaited { return publishContent(.full, delta: nil, as: FeedEvent.Kind.fetched, &feed) }
-        if let words = deficiency(of: fetched.rows, isOld: isOld, &feed) {
+        let lack = policy.messagesArePartial ? feed.listing.flatMap { content.lack(of: fetched.rows, $0) } : nil
+        if let words = deficiency(of: fetched.rows, isOld: isOld, lack, &feed) {
             return fetchFailed(FeedError(.malformed, words, isTransient: true), &feed)
         }
-        leftOutSymbols = []
+        leftOutSymbols = Set(lack?.symbols.prefix(Self.mostLeftOut) ?? [][...])
         if fetched.leftOut.count > 0 { leaveOut(fetched.leftOut, &feed) }
         abandonBackfill(unlessContinuedBy: fetched.rows)
         if followsSubscription, policy.everyMessageCounts, !content.beginsAnew, !content.isContinued(by: fetched.rows) {
@@ -183,13 +184,13 @@ extension StreamMachine {
     mutating func doubts(_ feed: borrowing FeedContext) -> Bool { fetching.doubts(feed.now.instant, patience: feed.configuration.doubtPatience) }
 
     /// Why the answer cannot complete the content; nil if it can.
-    private mutating func deficiency(of rows: FeedRows, isOld: Bool, _ feed: inout FeedContext) -> String? {
+    private mutating func deficiency(of rows: FeedRows, isOld: Bool, _ lack: StreamContent.Lack?, _ feed: inout FeedContext) -> String? {
         if rows.count == 0, policy.isWholeWithEachMessage || content.rows.count > 0 {
             return "The venue's REST answer is an empty list, although a value exists."
         }
         if rows.count == 0, contentID == nil, doubts(feed) { return "The venue's REST answer is an empty list." }
         if isOld, doubts(feed) { return "The venue's REST answer is older than the stream's data." }
-        if policy.messagesArePartial, let listing = feed.listing, let words = content.lack(of: rows, listing), doubts(feed) { return words }
+        if let lack, doubts(feed) { return lack.words }
         if subscription.isEffective, !content.isJoined(by: rows) { return "The venue's REST answer ends before the oldest WebSocket data." }
         return nil
     }

@@ -173,7 +173,7 @@ struct StreamMachine: Sendable {
     var eventTime: Int64?
     var receivedAt: Int64 = 0
     var receivedInstant: Instant?
-    /// The symbols of rows of a list that could not be read.
+    /// The symbols whose rows the newest answer lacked, or that could not be read, in a list of all symbols.
     var leftOutSymbols: Set<String> = []
 
     var fetching: Fetching
