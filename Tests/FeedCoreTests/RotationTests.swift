@@ -122,6 +122,26 @@ import Testing
         #expect(harness.core.connections.reduce(into: 0) { $0 += $1.streams.count } == 1)
     }
 
+    @Test func aStreamThatTheNewConnectionConfirmsIsFetchedOnceMore() {
+        var harness = CoreHarness()
+        harness.step(.observe(.one, [.bars], forceFetch: false))
+        let old = harness.connection
+        harness.step(.opened(old))
+        harness.pass(.seconds(2))
+        #expect(harness.attempts.count == 1, "the acknowledgment is late")
+        harness.step(.received(old, .goingAway))
+        let new = harness.effects.compactMap { if case .connect(let id, _, _, _) = $0 { id } else { nil } }.last ?? old
+        #expect(new != old)
+        harness.step(.opened(new))
+        harness.forgetEffects()
+        harness.step(.received(new, .rows(.bars, .bar(1), eventTime: nil)))
+        harness.pass(.milliseconds(100))
+        harness.answerFetches { _ in .success(FetchedContent(rows: .bar(2), eventTime: nil)) }
+        harness.pass(.seconds(1))
+        #expect(harness.attempts.count == 1)
+        #expect(harness.core.status(of: .bars, now: harness.now)?.state == .live)
+    }
+
     @Test func noSocketIsLeftBehindWhenEverythingEndsInTheOverlap() {
         for closesOld in [true, false] {
             var (harness, old, new) = Self.rotating()

@@ -42,7 +42,7 @@ package protocol FeedRow: Sendable, Equatable {
     /// This row, with fields that only the other source has copied from the row it replaces.
     func completed(by replaced: Self) -> Self
 
-    /// Prepares this row for a message that updates it. A part that keeps refusing much older messages has a wrong time, and gives way.
+    /// Prepares this row for a message that updates it. A part that refuses much older messages again and again has a wrong time, and loses that time.
     mutating func doubt(_ message: Self)
 
     /// This row after its connection is lost: the next row replaces it, even with an earlier time.

@@ -105,7 +105,7 @@ struct StreamContent: Sendable {
     /// Whether bars are missing or unfinished, other than between two bars of this answer.
     func hasHole(besidesThoseOf answer: FeedRows) -> Bool { table?.hasHole(besidesThoseOf: answer) ?? false }
 
-    /// What a list of all symbols lacks: known ones that the venue lists, or most of the listed ones. Nil if it is whole.
+    /// The rows that a list of all symbols lacks: of known symbols that the venue lists, or of most listed ones. Nil if it is whole.
     func lack(of rows: FeedRows, _ listing: VenueListing) -> Lack? { table?.lack(of: rows, listing) ?? nil }
 
     /// The listed symbols that an answer lacks, and a sentence about them.

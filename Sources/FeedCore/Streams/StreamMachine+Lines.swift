@@ -40,12 +40,11 @@ extension StreamMachine {
     /// last message, messages in between are missing. If messages do not reveal this, a snapshot is fetched.
     private mutating func distrust(for slot: Int, _ feed: inout FeedContext) {
         guard let since = feed.pool.connections[slot].standingSince[index] else { return }
-        let (readAt, wasFetching) = (lines.readAt, fetching.running != nil)
+        let readAt = lines.readAt
         changeLine(to: slot, &feed)
         lines.readAt = feed.now.instant
         guard policy.messagesArePartial, traits.hasSnapshotSource, readAt.map({ $0 < since }) ?? true else { return }
-        fetching.need = .completion
-        if wasFetching { fetching.running?.followsSubscription = false } else { startFetch(&feed) }
+        requireAnotherSnapshot(&feed)
     }
 
     /// Holds back rows that follow a gap until another line fills it; false if no other line can.

@@ -124,12 +124,9 @@ extension StreamMachine {
         guard freshness.outage?.awaitsMessage == true else { return }
         freshness.endStall()
         guard policy.messagesArePartial, traits.hasSnapshotSource else { return }
+        if subscription.isEffective { return requireAnotherSnapshot(&feed) }
         fetching.need = .completion
-        if !subscription.isEffective || fetching.running != nil {
-            fetching.running?.followsSubscription = false
-        } else {
-            startFetch(&feed)
-        }
+        fetching.running?.followsSubscription = false
     }
 
     mutating func remember(source: FeedSource, eventTime: Int64?, _ now: Moment) {

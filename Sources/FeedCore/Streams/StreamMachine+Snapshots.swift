@@ -63,10 +63,14 @@ extension StreamMachine {
         if fetching.isNeeded, fetching.running?.followsSubscription != true { startFetch(&feed) }
     }
 
-    /// Requires a snapshot that is requested from now on.
-    mutating func requireAnotherSnapshot(_ feed: inout FeedContext) {
-        fetching.need = .completion
-        if fetching.running == nil { startFetch(&feed) } else { fetching.running?.followsSubscription = false }
+    /// Requires a snapshot that is requested from now on. A request of this instant is one.
+    mutating func requireAnotherSnapshot(for need: Fetching.Need = .completion, _ feed: inout FeedContext) {
+        fetching.require(need)
+        guard let running = fetching.running else {
+            startFetch(&feed)
+            return
+        }
+        if running.askedAt < feed.now.instant { fetching.running?.followsSubscription = false }
     }
 
     /// Sends a REST request and returns its number.

@@ -209,7 +209,6 @@ extension StreamMachine {
         if isLast { feed.counters.rotations &+= 1 }
         // A message that is still in transit on the old connection may be the only one with a row's newest values.
         guard policy.messagesArePartial, traits.hasSnapshotSource, freshness.outage == nil else { return }
-        fetching.require(.confirmation)
-        if fetching.running == nil { startFetch(&feed) } else { fetching.running?.followsSubscription = false }
+        requireAnotherSnapshot(for: .confirmation, &feed)
     }
 }

@@ -79,6 +79,7 @@ extension Simulation {
         else { return event }
         watches[stream].isCorrupted = true
         watches[stream].corruptedUpdate = first.lastUpdateID
+        watches[stream].corruptedAt = queue.now
         if first.asks.isEmpty || (!first.bids.isEmpty && dice.chance(0.5)) { alterOne(of: &first.bids) } else { alterOne(of: &first.asks) }
         return .rows(name, .depth([first]), eventTime: time)
     }

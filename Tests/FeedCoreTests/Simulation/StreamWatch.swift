@@ -33,8 +33,9 @@ struct StreamWatch {
     var hadDataSinceSubscription = false
     /// A frame of the book was altered on its way, and the book not built anew since.
     var isCorrupted = false
-    /// The last update of the frame that was altered, and where the newest complete book ended.
+    /// The last update of the frame that was altered, when it arrived, and where the newest complete book ended.
     var corruptedUpdate: UInt64 = 0
+    var corruptedAt: Nanoseconds?
     var fetchedUpdate: UInt64 = 0
     private var beganAt: [(ObserverID, UInt64)] = []
     private var progress = Progress()

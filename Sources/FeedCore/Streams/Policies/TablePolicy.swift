@@ -8,8 +8,9 @@ enum TablePolicy: StreamPolicy {
         if stream.freshness.outage == nil, stream.fetching.need != .completion, stream.traits.hasSnapshotSource, stream.content.hasHole(before: rows)
         {
             // After a finished bar, the missing ones are probably those of a quiet market. The venue sends no message for them, and REST has them.
-            if stream.content.isFinished { stream.fetching.require(.confirmation) } else { stream.loseRows(&feed) }
-            if stream.fetching.running == nil { stream.startFetch(&feed) } else { stream.fetching.running?.followsSubscription = false }
+            let isQuiet = stream.content.isFinished
+            if !isQuiet { stream.loseRows(&feed) }
+            stream.requireAnotherSnapshot(for: isQuiet ? .confirmation : .completion, &feed)
         }
         stream.merge(rows, eventTime: eventTime, arrivedAt: arrivedAt, &feed)
     }

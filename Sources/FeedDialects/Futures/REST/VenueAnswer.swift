@@ -108,7 +108,7 @@ package enum VenueKeep: Hashable, Sendable {
 }
 
 extension VenueKeep {
-    /// How long an answer is valid whatever the venue's time is, ms.
+    /// How long an answer is valid at any time of the venue, ms.
     package var atLeast: Int64 {
         switch self {
         case .milliseconds(let milliseconds): milliseconds
