@@ -14,7 +14,7 @@ export SWIFT_BACKTRACE ?= enable=no
 run deb tarball: export BUILD_COMMIT := $(shell git describe --always --abbrev=12 --dirty --exclude '*' 2> /dev/null)
 
 .PHONY: run help check test unit suite suite-whole suite-edge lint format scripts simulate simulate-log defects prove prove-short prove-gate soak sanitize fuzz contract extremes-short proxies browser \
-	conformance graphql agents intrinio bots bots-short sockets sockets-short cluster cluster-check prove-scale bench bench-ingest instructions deb tarball deb-check site docs setup
+	conformance graphql agents intrinio bots bots-short sockets sockets-short cluster cluster-check prove-scale bench bench-ingest instructions deb tarball deb-check release release-check site docs setup
 .DEFAULT_GOAL := run
 
 run: setup ## Build the gateway and serve the embedded exchange (RUN_ARGS="--venue aster" serves a venue)
@@ -186,6 +186,12 @@ tarball: setup ## Make an archive of the release build, Swift, libmicrohttpd, zl
 	PKG_CONFIG_PATH="$(CURDIR)/.build-static/archives" swift build -c release --scratch-path .build-static --static-swift-stdlib \
 		-Xlinker -L"$(CURDIR)/.build-static/archives" --product futures-gateway
 	SCRATCH=.build-static ops/package/tarball .build-static/release/futures-gateway .build/packages .build-static/archives/*.a
+
+release: deb tarball ## Make everything that a release publishes, with checksums, notes and the commands to publish it, in .build/release-files
+	ops/package/release .build/release-files "$$(ls -t .build/packages/*.deb | head -1)" "$$(ls -t .build/packages/*.tar.gz | head -1)"
+
+release-check: ## Install and run each of these files in a clean Debian 12, and ask for a live price within ten seconds, if debootstrap is there
+	Tests/Package/release .build/release-files
 
 setup: ## Install what a fresh Debian 12 with Swift 6.3 lacks
 	@.ci/setup
