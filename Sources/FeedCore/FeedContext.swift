@@ -10,6 +10,8 @@ struct FeedContext: Sendable {
     var decisions = Decisions()
     /// Silence is not judged before this moment: the process itself was late, and messages that arrived in the meantime are still unread.
     var judgesFrom = Instant(nanoseconds: 0)
+    /// The last moment before that at which the process was not late.
+    var punctualAt = Instant(nanoseconds: 0)
     /// The venue's time, derived from its data.
     var venueClock = VenueClock()
     /// The venue's listing; nil until it arrives.
@@ -42,6 +44,21 @@ struct FeedContext: Sendable {
         pool = ConnectionPool(configuration, seed: random.next())
         rest = RESTGate(configuration)
     }
+
+    /// The moment for which a message is evidence that arrived at `arrival`. It may have waited while the process was suspended.
+    func evidence(of arrival: Instant) -> Instant { punctualAt < arrival && arrival < judgesFrom ? punctualAt : arrival }
+
+    /// Records that the process was late, if it was: it may have been suspended.
+    mutating func checkPunctuality() {
+        guard let due = decisions.nextDeadline else { return }
+        let lateness = now.instant.nanoseconds &- due.nanoseconds
+        guard lateness > Self.tolerableLateness else { return }
+        if judgesFrom <= now.instant { punctualAt = due }
+        judgesFrom = now.instant.after(min(lateness, 1_000_000_000))
+    }
+
+    /// If a deadline is this late, in nanoseconds, the process was suspended, and silence is not judged for a while.
+    private static let tolerableLateness: Int64 = 400_000_000
 
     mutating func wake(at instant: Instant) { decisions.wake(at: instant) }
 

@@ -34,7 +34,8 @@ extension FeedCore {
     mutating func passDeadlines(connection slot: Int) {
         switch feed.pool.passDeadlines(slot, feed.now.instant, judgesFrom: feed.judgesFrom, &feed.decisions) {
         case .dead(let silenceMs)?:
-            closed(feed.pool.connections[slot].id, reason: "received nothing for \(silenceMs) ms, not even an answer to a ping")
+            let other = feed.pool.connections[slot].answersPings ? "an answer to a ping" : "a heartbeat"
+            closed(feed.pool.connections[slot].id, reason: "received nothing for \(silenceMs) ms, not even \(other)")
         case .overlapIsOver?: endOverlap(slot)
         case .isToBeReplaced?: replaceLine(slot)
         case nil: break
@@ -76,12 +77,12 @@ extension FeedCore {
     // Incoming data.
 
     mutating func heard(_ id: ConnectionID) {
-        if let slot = feed.pool.slot(id) { feed.pool.hear(slot, feed.now.instant) }
+        if let slot = feed.pool.slot(id) { feed.pool.hear(slot, feed.now.instant, proves: feed.evidence(of: feed.now.instant)) }
     }
 
     mutating func received(_ id: ConnectionID, _ event: UpstreamEvent) {
         guard let slot = feed.pool.slot(id), feed.pool.isOpen(slot) else { return }
-        feed.pool.hear(slot, feed.now.instant)
+        feed.pool.hear(slot, feed.now.instant, proves: feed.evidence(of: feed.now.instant))
         switch event {
         case .rows(let name, let rows, let eventTime): received(slot, name, rows, eventTime: eventTime)
         case .acknowledged(let request):

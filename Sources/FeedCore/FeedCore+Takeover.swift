@@ -152,18 +152,19 @@ extension StreamMachine {
         _ inherited: InheritedStream, isOwn: Bool, because reason: String, heardAt instant: Instant, _ feed: inout FeedContext
     ) {
         if isOwn { beginAnew(feed.configuration) }
-        if let content = inherited.content { restore(content) }
+        if let content = inherited.content { restore(content, heardAt: instant, feed.now) }
         publishOutage(inherited, because: reason, heardAt: instant, &feed)
         if isOwn { subscribeOnceMore(&feed) } else { joinInOutage(&feed) }
     }
 
     /// Restores the other feed's content. New rows may replace it whatever their numbers, but missed trades can be filled in after its last one.
-    private mutating func restore(_ inherited: FuturesServiceFeedContent) {
+    private mutating func restore(_ inherited: FuturesServiceFeedContent, heardAt instant: Instant, _ now: Moment) {
         guard content.recall(inherited.rows) else { return }
         contentID = inherited.id
         source = inherited.source
         eventTime = inherited.eventTime
         receivedAt = inherited.receivedAt
+        receivedInstant = min(instant, now.instant.before(milliseconds: now.wallClock.subtractingReportingOverflow(receivedAt).partialValue))
         let need = fetching.need
         fetching.need = .nothing
         keepForBackfill()

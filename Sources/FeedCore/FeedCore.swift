@@ -63,6 +63,7 @@ package struct FeedCore: Sendable {
         }
         feed.now = now
         feed.text = text
+        feed.checkPunctuality()
         switch input {
         case .observe(let observer, let names, let forceFetch): observe(observer, names, forceFetch: forceFetch)
         case .unobserve(let observer, let names): unobserve(observer, names)
@@ -96,10 +97,6 @@ package struct FeedCore: Sendable {
     /// Processes everything that is due and computes the next deadline.
     private mutating func passDeadlines() {
         let now = feed.now.instant
-        if let due = feed.decisions.nextDeadline {
-            let lateness = now.nanoseconds &- due.nanoseconds
-            if lateness > Self.tolerableLateness { feed.judgesFrom = now + .nanoseconds(min(lateness, 1_000_000_000)) }
-        }
         feed.decisions.nextDeadline = nil
         for index in streams.indices { passDeadlines(stream: index) }
         startDueFetches()
@@ -107,9 +104,6 @@ package struct FeedCore: Sendable {
         for index in streams.indices { streams[index]?.passAudit(&feed) }
         for slot in feed.pool.inTurn(now) { passDeadlines(connection: slot) }
     }
-
-    /// If a deadline fires later than this, in nanoseconds, the process was suspended and silence is not judged for a while.
-    private static let tolerableLateness: Int64 = 400_000_000
 
     private mutating func fetched(_ name: FuturesServiceStreamName, attempt: UInt64, _ result: Result<FetchedContent, FeedError>) {
         // Only the venue has a request weight; answers of other upstreams say nothing about its REST.

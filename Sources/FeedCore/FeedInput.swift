@@ -20,12 +20,15 @@ public struct StreamTraits: Sendable {
     public let isPolled: Bool
     /// Whether the upstream acknowledges subscriptions. If not, a subscription counts as active some time after it was sent.
     public let isAcknowledged: Bool
+    /// Whether the upstream answers pings on the stream's connection. If not, its own heartbeats must show that the connection lives.
+    public let answersPings: Bool
 
     /// Creates the traits of a stream. Omitted parameters have the usual values.
     public init(
         endpoint: Int, hasSnapshotSource: Bool, fetchWeight: Int = 1, inquiryWeight: Int? = nil, rhythm: StreamRhythm, limit: Int,
         backfillLimit: Int? = nil,
-        connectionLimit: Int? = nil, isPolled: Bool = false, isAcknowledged: Bool = true
+        connectionLimit: Int? = nil, isPolled: Bool = false, isAcknowledged: Bool = true,
+        answersPings: Bool = true
     ) {
         self.isPolled = isPolled
         self.endpoint = endpoint
@@ -37,6 +40,7 @@ public struct StreamTraits: Sendable {
         self.backfillLimit = backfillLimit
         self.connectionLimit = connectionLimit
         self.isAcknowledged = isAcknowledged
+        self.answersPings = answersPings
     }
 }
 

@@ -9,7 +9,9 @@ extension FeedCore {
         package var pingInterval: Duration = .seconds(3)
         /// Bounds of the wait for an answer to a ping, which is two round trips. After that the connection is dead.
         package var pongWait: ClosedRange<Duration> = .seconds(1)...Duration.seconds(2)
-        /// The longest time without any frame after which a connection is dead.
+        /// A connection that answers no pings is dead after so long without a frame. Servers of GraphQL over HTTP send a heartbeat every 10 to 12 s.
+        package var heartbeatPatience: Duration = .seconds(40)
+        /// The longest time without any frame after which a connection that answers pings is dead.
         package var deadAfter: Duration { pingInterval + pongWait.upperBound }
         /// Replaces a connection that answers pings but carries no data for this long, by a rotation. The delay doubles (at most ×16) while
         /// replacements stay silent. This does not disturb a quiet market, but it leaves a socket whose subscriptions the venue has lost.

@@ -68,6 +68,7 @@ extension StreamTraits {
             endpoint: endpoint + endpoints, hasSnapshotSource: hasSnapshotSource, fetchWeight: fetchWeight, inquiryWeight: inquiryWeight,
             rhythm: rhythm,
             limit: limit,
-            backfillLimit: backfillLimit, connectionLimit: connectionLimit, isPolled: isPolled, isAcknowledged: isAcknowledged)
+            backfillLimit: backfillLimit, connectionLimit: connectionLimit, isPolled: isPolled, isAcknowledged: isAcknowledged,
+            answersPings: answersPings)
     }
 }

@@ -18,10 +18,17 @@ import Testing
         harness.pass(.milliseconds(700))
         #expect(harness.attempts.count == 1)
         harness.answerFetches { _ in .success(FetchedContent(rows: .ticker(2), eventTime: nil)) }
-        harness.pass(.seconds(50))
+        for _ in 0..<50 {
+            harness.pass(.seconds(1))
+            for (name, attempt) in harness.inquiries {
+                harness.step(.fetched(name, attempt: attempt, .success(FetchedContent(rows: .ticker(2), eventTime: nil))))
+            }
+        }
         #expect(harness.attempts.count == 1)
+        #expect(harness.inquiries.count == 2, "after 5 s, and then each time after twice as long")
         #expect(harness.core.content(of: .ticker)?.rows == .ticker(2))
         #expect(harness.core.content(of: .ticker)?.unverifiedMs ?? .max < 6_000)
+        #expect(harness.core.content(of: .ticker)?.state == .live)
     }
 
     @Test func anAnswerThatMessagesHaveOvertakenChangesNothing() {

@@ -31,7 +31,8 @@ struct CoreHarness {
             return StreamTraits(
                 endpoint: name.channel == .bookTicker ? 1 : 0, hasSnapshotSource: hasSnapshotSource, fetchWeight: fetchWeight,
                 rhythm: name.channel == .markPrice
-                    ? .periodic(.milliseconds(6_800)) : name.channel == .liquidation ? .sporadic : .ticking(patience: .seconds(60)), limit: limit,
+                    ? .periodic(.milliseconds(6_800))
+                    : [.liquidation, .upstream].contains(name.channel) ? .sporadic : .ticking(patience: .seconds(60)), limit: limit,
                 backfillLimit: [.aggregateTrade, .bar].contains(name.channel) ? backfillLimit : nil, isAcknowledged: isAcknowledged)
         }
     }
@@ -65,6 +66,9 @@ struct CoreHarness {
         step(.deadline)
         answersPings = answers
     }
+
+    /// The process does nothing for so long by the virtual clock.
+    mutating func sleep(_ duration: Duration) { now = now + duration }
 
     mutating func forgetEffects() { effects = [] }
 

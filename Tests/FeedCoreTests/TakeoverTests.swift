@@ -71,6 +71,17 @@ struct TakeoverTests {
         #expect(harness.kinds == ["update delta"])
     }
 
+    @Test func anInheritedContentIsAsOldAsItsClockSays() throws {
+        var harness = CoreHarness(hasSnapshotSource: false)
+        let content = FuturesServiceFeedContent(
+            streamName: .ticker, id: EventID(epoch: 6, sequence: 9), kind: .full, state: .live, source: .websocket, eventTime: nil,
+            receivedAt: harness.now.nanoseconds / 1_000_000 - 18_000, rows: .ticker(1))
+        harness.inherit([InheritedStream(name: .ticker, content: content, isLost: false)])
+        #expect(harness.core.status(of: .ticker, now: harness.now)?.ageMs == 18_000)
+        harness.pass(.seconds(2))
+        #expect(harness.core.status(of: .ticker, now: harness.now)?.ageMs == 20_000)
+    }
+
     @Test func everyEventIsOfTheNewEpochAndNumberedBehindTheLog() {
         var harness = Self.shadow()
         harness.inherit([Self.left(Self.book, .depth([Self.levels(8)])), Self.left(.trades, AggregateTrade.trades(1...12))])

@@ -34,18 +34,18 @@ import Testing
         #expect(harness.core.content(of: .ticker)?.rows == .ticker(2))
     }
 
-    @Test func anOutageOfAQuietStreamWithoutSnapshotsEndsOnceTheSubscriptionStands() {
+    @Test func anOutageOfQuietMessagesWithoutSnapshotsEndsOnceTheSubscriptionStands() {
         var harness = CoreHarness(hasSnapshotSource: false, isAcknowledged: false)
-        harness.step(.observe(.one, [.ticker], forceFetch: false))
+        harness.step(.observe(.one, [.trades], forceFetch: false))
         harness.step(.opened(harness.connection))
-        harness.receive(.ticker, .ticker(1))
+        harness.receive(.trades, .trade(1))
         harness.step(.closed(harness.connection, reason: "gone"))
         harness.pass(.seconds(3))
         harness.step(.opened(harness.connection))
-        #expect(harness.core.content(of: .ticker)?.state == .recovering)
+        #expect(harness.core.content(of: .trades)?.state == .recovering)
         harness.pass(.seconds(10))
         #expect(harness.kinds.filter { $0.hasPrefix("recover") } == ["recover success"])
-        #expect(harness.core.content(of: .ticker)?.state == .live)
+        #expect(harness.core.content(of: .trades)?.state == .live)
     }
 
     @Test func aQuietStreamChangesSocketsWithARotation() {

@@ -112,6 +112,59 @@ import Testing
         #expect(step(.deadline).map(\.0) == [FeedCore.endpointsPerUpstream])
     }
 
+    @Test func anOlderAnswerIsNotBelievedAfterAConnectionIsLost() throws {
+        var harness = CoreHarness(isAcknowledged: false)
+        let name = try #require(FuturesServiceStreamName("stocks:AAPL"))
+        func row(_ text: String, _ seconds: Int64) -> FeedRows {
+            .json([JSONRow(checked: [.init("ask", text, time: seconds * 1_000_000_000), .init("bid", text, time: seconds * 1_000_000_000)])])
+        }
+        harness.goLive([name])
+        harness.receive(name, row("20", 1_000))
+        harness.reconnect()
+        harness.pass(.seconds(1))
+        harness.answerFetches { _ in .success(FetchedContent(rows: row("11", 940), eventTime: nil)) }
+        #expect(harness.core.content(of: name)?.rows == row("20", 1_000))
+        #expect(harness.core.status(of: name, now: harness.now)?.state == .recovering)
+        harness.forgetEffects()
+        harness.pass(.seconds(5))
+        #expect(!harness.attempts.isEmpty, "REST is asked again")
+        harness.answerFetches { _ in .success(FetchedContent(rows: row("21", 1_001), eventTime: nil)) }
+        #expect(harness.core.content(of: name)?.rows == row("21", 1_001))
+        #expect(harness.core.status(of: name, now: harness.now)?.state == .live)
+    }
+
+    @Test func aConnectionThatAnswersNoPingsIsDeadOnlyWithoutItsHeartbeats() throws {
+        let name = try #require(FuturesServiceStreamName("prices:AAPL@quote"))
+        var core = FeedCore(configuration: FeedCore.Configuration(), epoch: 7, seed: 1) { _ in
+            StreamTraits(endpoint: 0, hasSnapshotSource: false, rhythm: .sporadic, limit: 1, isAcknowledged: false, answersPings: false)
+        }
+        var now = Instant(nanoseconds: 1_000_000_000)
+        var effects: [FeedEffect] = []
+        func step(_ input: FeedInput) { effects += core.step(input, now: Moment(instant: now, wallClock: 1)) }
+        func pass(_ seconds: Int) {
+            let end = now + .seconds(seconds)
+            while let deadline = core.nextDeadline, deadline <= end {
+                now = max(now, deadline)
+                step(.deadline)
+            }
+            now = end
+        }
+        step(.observe(.one, [name], forceFetch: false))
+        let id = try #require(core.connections.first?.id)
+        step(.opened(id))
+        step(.received(id, .rows(name, Self.content("1"), eventTime: nil)))
+        for _ in 0..<20 {
+            pass(12)
+            step(.heard(id))
+        }
+        #expect(core.status(of: name, now: now)?.state == .live)
+        #expect(!effects.contains { if case .ping = $0 { true } else { false } })
+        pass(39)
+        #expect(core.status(of: name, now: now)?.isConnected == true)
+        pass(2)
+        #expect(core.status(of: name, now: now)?.isConnected == false)
+    }
+
     @Test func aMemberOfTheFarFutureGivesWayOnceTheConnectionIsLost() throws {
         var harness = CoreHarness(hasSnapshotSource: false)
         let name = try #require(FuturesServiceStreamName("stocks:AAPL"))

@@ -162,6 +162,8 @@ import Testing
             let target = "/fapi/v1/klines?symbol=BTCUSDT&interval=1d&limit="
             _ = try await house.client.get(target + "600")
             house.exchange.setStalled(true)
+            // REST would show that the stream is behind.
+            house.exchange.setRESTFault(.hang)
             let stream = "btcusdt@kline_1d"
             let name = FuturesServiceStreamName(stream)
             _ = try await LongPollTests.settled(house, stream)

@@ -64,6 +64,8 @@ final class MemoryStorage: TapeStorage {
 
         func sync() throws(TapeError) {}
 
+        var isRemoved: Bool { storage.state.withLock { $0.files[name] == nil } }
+
         func truncate(to count: Int) throws(TapeError) {
             storage.state.withLock { $0.files[name] = Array(($0.files[name] ?? []).prefix(count)) }
         }

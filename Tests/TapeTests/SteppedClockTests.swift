@@ -134,7 +134,16 @@ import Testing
 
     @Test func aSegmentOfATimeToComeDoesNotKeepOlderOnesForEver() {
         let retention = Retention(keep: 10_000, bytes: 1 << 30)
-        let segments = [50_000, 900_000, 60_000, 95_000].map { Retention.Segment(name: "\($0)", bytes: 1, lastAt: $0) }
+        let segments = [50_000, 900_000, 60_000, 95_000].map { (lastAt: Int64) in Retention.Segment(name: "\(lastAt)", bytes: 1, lastAt: lastAt) }
         #expect(retention.surplus(segments, besides: 0, more: 0, now: 100_000) == 3)
+    }
+
+    @Test func anEmptySegmentDoesNotMakeTheOthersOld() {
+        let retention = Retention(keep: 10_000, bytes: 1 << 30)
+        let times: [Int64?] = [92_000, nil, 95_000, nil]
+        let segments = times.map { Retention.Segment(name: "x", bytes: 1, lastAt: $0) }
+        #expect(retention.surplus(segments, besides: 0, more: 0, now: 100_000) == 0)
+        #expect(retention.surplus(segments, besides: 0, more: 0, now: 103_000) == 1)
+        #expect(retention.surplus(segments, besides: 0, more: 0, now: 106_000) == 3)
     }
 }

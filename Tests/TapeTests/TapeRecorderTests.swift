@@ -96,6 +96,45 @@ import Testing
         #expect(read.breaks == 2)
     }
 
+    @Test func aFullDiskCostsNothingThatIsOnTheTape() throws {
+        let storage = MemoryStorage()
+        let recorder = try TapeRecorder(storage)
+        var events = Events()
+        let before = events.some(10)
+        recorder.write(before)
+        storage.fill()
+        // The second attempt begins a segment, which stays empty.
+        for _ in 0..<4 {
+            recorder.write(events.some(10))
+            events.at += TapeRecorder.patience
+            recorder.rest(now: events.at)
+        }
+        #expect(recorder.state.trouble?.code == .full && recorder.state.dropped == 0)
+        #expect(try TapeReader(storage).everything().events.map(\.core) == before.map(\.core))
+        #expect(try TapeReader(storage).segments().count == 1, "no attempt leaves an empty segment")
+        // A segment that a kill left empty does not count as old either.
+        _ = try storage.open(TapeReader.segmentName(99))
+        storage.empty()
+        try TapeRecorder(storage, now: events.at).rest(now: events.at)
+        #expect(try TapeReader(storage).everything().events.map(\.core) == before.map(\.core))
+    }
+
+    @Test func aSegmentThatIsRemovedWhileItIsWrittenIsNoticed() throws {
+        let storage = MemoryStorage()
+        let recorder = try TapeRecorder(storage)
+        var events = Events()
+        recorder.write(events.some(10))
+        try storage.remove(TapeReader.segmentName(1))
+        recorder.rest(now: events.at)
+        #expect(recorder.state.trouble?.message.contains("was removed while it was being written") == true)
+        events.at += TapeRecorder.patience
+        let after = events.some(10)
+        recorder.write(after)
+        #expect(recorder.state.trouble == nil)
+        #expect(try TapeReader(storage).everything().events.map(\.core) == after.map(\.core))
+        #expect(try TapeReader(storage).gaps().count == 1)
+    }
+
     @Test func bothBoundsHoldAtEveryMoment() throws {
         let storage = MemoryStorage()
         let bytes = 64 << 10

@@ -24,6 +24,7 @@ struct Connection: Sendable {
     /// The number of this line to its upstream, and the connections that are the other lines. Each line subscribes to the streams of all of them.
     let line: Int
     private(set) var siblings: [Int]
+    let answersPings: Bool
     private(set) var health = LineHealth()
     /// How many times in a row it was replaced for faults, and when it may be replaced again.
     private var replacements = 0
@@ -46,6 +47,8 @@ struct Connection: Sendable {
     private(set) var openedAt = Instant(nanoseconds: 0)
     /// When a frame was last received or the connection opened.
     private(set) var lastHeard = Instant(nanoseconds: 0)
+    /// Until when the received frames reached. A frame that waited while this process was suspended says nothing about the time since.
+    private(set) var lastProof = Instant(nanoseconds: 0)
     /// How often data arrives.
     private var cadence = Cadence()
     /// When the outstanding ping was sent; nil if none is.
@@ -72,8 +75,9 @@ struct Connection: Sendable {
     private(set) var toUnsubscribe: [FuturesServiceStreamName] = []
     private(set) var requests: [UInt64: [FuturesServiceStreamName]] = [:]
 
-    init(endpoint: Int, line: Int = 0, siblings: [Int] = [], _ configuration: FeedCore.Settings) {
+    init(endpoint: Int, line: Int = 0, siblings: [Int] = [], answersPings: Bool = true, _ configuration: FeedCore.Settings) {
         self.endpoint = endpoint
+        self.answersPings = answersPings
         self.line = line
         self.siblings = siblings
         backoff = Backoff(base: configuration.reconnectBase, cap: configuration.reconnectCap)
@@ -107,6 +111,7 @@ struct Connection: Sendable {
         phase = .open
         openedAt = now
         lastHeard = now
+        lastProof = now
         lastData = now
         pingedAt = nil
         cadence = Cadence()
@@ -161,13 +166,14 @@ struct Connection: Sendable {
 
     // Signs of life.
 
-    mutating func hear(_ now: Instant) {
+    mutating func hear(_ now: Instant, proves moment: Instant) {
         if let pingedAt {
             let took = Duration.nanoseconds(now.nanoseconds &- pingedAt.nanoseconds)
             roundTrip = max(took, roundTrip * 7 / 8)
             self.pingedAt = nil
         }
         lastHeard = now
+        lastProof = max(lastProof, moment)
     }
 
     mutating func gotData(_ now: Instant) {
@@ -181,16 +187,20 @@ struct Connection: Sendable {
     }
 
     /// Whether to send a ping: the connection is open, no ping is outstanding, and no frame arrived within 200 ms.
-    func isDoubtful(_ now: Instant) -> Bool { phase == .open && pingedAt == nil && now.milliseconds(since: lastHeard) > 200 }
+    func isDoubtful(_ now: Instant) -> Bool { answersPings && phase == .open && pingedAt == nil && now.milliseconds(since: lastHeard) > 200 }
 
     /// When to send the ping that an unusually long silence requires.
-    func pingAt(atMost interval: Duration) -> Instant { lastHeard.after(cadence.patience(atMost: interval.nanoseconds)) }
+    func pingAt(atMost interval: Duration) -> Instant {
+        lastHeard.after(cadence.patience(atMost: interval.nanoseconds, atFirst: interval.nanoseconds))
+    }
 
     mutating func pinged(_ now: Instant) { pingedAt = now }
 
-    /// When it counts as dead unless the ping is answered, after two round trips; nil if no ping is outstanding.
-    func deadAt(waiting bounds: ClosedRange<Duration>) -> Instant? {
-        pingedAt.map { $0 + min(max(roundTrip * 2, bounds.lowerBound), bounds.upperBound) }
+    /// When it counts as dead unless the ping is answered, after two round trips; nil if no ping is outstanding. If it answers none, `patience` after it
+    /// was last heard.
+    func deadAt(waiting bounds: ClosedRange<Duration>, orSilentFor patience: Duration) -> Instant? {
+        guard answersPings else { return lastHeard + patience }
+        return pingedAt.map { $0 + min(max(roundTrip * 2, bounds.lowerBound), bounds.upperBound) }
     }
 
     /// Whether it is alive but has delivered no data for so long that it must be replaced.
@@ -211,7 +221,7 @@ struct Connection: Sendable {
     mutating func shared(with line: Int, at instant: Instant) { sharedAt[line] = max(sharedAt[line] ?? instant, instant) }
 
     /// The last sign of life, minus the line's lateness: a late line delivers old data.
-    var verifiedAt: Instant { Instant(nanoseconds: lastHeard.nanoseconds &- health.lateness.nanoseconds) }
+    var verifiedAt: Instant { Instant(nanoseconds: lastProof.nanoseconds &- health.lateness.nanoseconds) }
 
     /// Whether to replace it for its faults. The time between replacements grows with each one in a row.
     func isToBeReplaced(_ now: Instant) -> Bool { phase == .open && health.isFaulty && replacedUntil <= now }

@@ -34,17 +34,19 @@ struct ConnectionPool: Sendable {
         }
         guard let roomy else {
             return add(
-                endpoint: traits.endpoint, lines: traits.isPolled ? 1 : configuration.all.lines(to: traits.endpoint / FeedCore.endpointsPerUpstream))
+                endpoint: traits.endpoint, lines: traits.isPolled ? 1 : configuration.all.lines(to: traits.endpoint / FeedCore.endpointsPerUpstream),
+                answersPings: traits.answersPings)
         }
         return lines(roomy).first(where: isOpen) ?? roomy
     }
 
     /// Adds `lines` connections that carry the same streams; returns the first.
-    mutating func add(endpoint: Int, lines: Int) -> Int {
+    mutating func add(endpoint: Int, lines: Int, answersPings: Bool = true) -> Int {
         let first = connections.count
         let slots = first..<first + lines
         for slot in slots {
-            connections.append(Connection(endpoint: endpoint, line: slot - first, siblings: slots.filter { $0 != slot }, configuration))
+            connections.append(
+                Connection(endpoint: endpoint, line: slot - first, siblings: slots.filter { $0 != slot }, answersPings: answersPings, configuration))
         }
         return first
     }
@@ -212,7 +214,8 @@ struct ConnectionPool: Sendable {
 
     // Signs of life.
 
-    mutating func hear(_ slot: Int, _ now: Instant) { connections[slot].hear(now) }
+    /// - Parameter moment: The moment for which the frame is evidence.
+    mutating func hear(_ slot: Int, _ now: Instant, proves moment: Instant) { connections[slot].hear(now, proves: moment) }
 
     mutating func gotData(_ slot: Int, _ now: Instant) {
         connections[slot].gotData(now)
@@ -228,7 +231,9 @@ struct ConnectionPool: Sendable {
     private mutating func ping(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) {
         connections[slot].pinged(now)
         decisions.effects.append(.ping(connections[slot].id))
-        if let deadAt = connections[slot].deadAt(waiting: configuration.pongWait) { decisions.wake(at: deadAt) }
+        if let deadAt = connections[slot].deadAt(waiting: configuration.pongWait, orSilentFor: configuration.heartbeatPatience) {
+            decisions.wake(at: deadAt)
+        }
     }
 
     /// The result of a connection's deadline if it concerns its streams.
@@ -288,9 +293,10 @@ struct ConnectionPool: Sendable {
         return nil
     }
 
-    /// Whether a ping was not answered in time. A connection that is silent for unusually long is pinged.
+    /// Whether a ping was not answered in time. A connection that is silent for unusually long is pinged. One that answers no pings is dead if it is
+    /// silent for too long.
     private mutating func isDead(_ slot: Int, _ now: Instant, judgesFrom: Instant, _ decisions: inout Decisions) -> Bool {
-        if let deadAt = connections[slot].deadAt(waiting: configuration.pongWait) {
+        if let deadAt = connections[slot].deadAt(waiting: configuration.pongWait, orSilentFor: configuration.heartbeatPatience) {
             let deadAt = max(deadAt, judgesFrom)
             if deadAt <= now { return true }
             decisions.wake(at: deadAt)

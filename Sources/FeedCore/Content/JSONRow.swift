@@ -5,7 +5,9 @@ public struct JSONRow: Equatable, Sendable {
         package let name: String
         package let text: String
         /// In ns since 1970 UTC; zero if unknown.
-        package fileprivate(set) var time: Int64
+        package let time: Int64
+        /// Whether the next message replaces it, even with an earlier time.
+        fileprivate var isOutlived = false
         /// How many messages in a row were refused because they were more than a minute older.
         fileprivate var refused = 0
 
@@ -21,7 +23,7 @@ public struct JSONRow: Equatable, Sendable {
         fileprivate mutating func doubt(_ update: Member) {
             let (ahead, isAbsurd) = time.subtractingReportingOverflow(update.time)
             refused = isAbsurd && time > update.time || ahead > VenueClock.tolerance * 1_000_000 ? refused + 1 : 0
-            if refused > 2 { time = .min }
+            if refused > 2 { isOutlived = true }
         }
     }
 
@@ -59,9 +61,25 @@ extension JSONRow: FeedRow {
                 merged.append(member)
                 continue
             }
-            if member.time >= merged[place].time { merged[place] = member }
+            if merged[place].isOutlived || member.time >= merged[place].time { merged[place] = member }
         }
         return JSONRow(checked: merged)
+    }
+    /// An answer that is older than a member proves nothing, even if the next message may replace that member. REST has milliseconds, the socket
+    /// nanoseconds.
+    package func compared(with known: JSONRow) -> Comparison {
+        guard !members.isEmpty, !known.members.isEmpty else { return completed(by: known) == known ? .same : .newer }
+        var isOlder = false
+        for member in members {
+            guard let other = known.members.first(where: { $0.name == member.name }) else { return .newer }
+            let (ahead, isAbsurd) = other.time.subtractingReportingOverflow(member.time)
+            if isAbsurd ? other.time > member.time : ahead >= 1_000_000 {
+                isOlder = true
+            } else if member.text != other.text, member.time >= other.time {
+                return .newer
+            }
+        }
+        return isOlder ? .older : .same
     }
     package mutating func doubt(_ update: JSONRow) {
         for place in members.indices {
@@ -69,7 +87,9 @@ extension JSONRow: FeedRow {
         }
     }
     package var outlivingItsConnection: JSONRow {
-        members.isEmpty ? self : JSONRow(checked: members.map { Member($0.name, $0.text, time: .min) })
+        var row = self
+        for place in members.indices { row.members[place].isOutlived = true }
+        return row
     }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .json(let rows) = rows { rows } else { nil } }
     package static func feedRows(_ rows: [Self]) -> FeedRows { .json(rows) }

@@ -19,11 +19,12 @@ struct Cadence: Sendable {
         gaps = min(gaps + 1, Self.lesson)
     }
 
-    /// The longest normal silence, nanoseconds; at most `ceiling`, which also applies until enough gaps were seen.
-    func patience(atMost ceiling: Int64) -> Int64 {
-        guard gaps >= Self.lesson else { return ceiling }
+    /// The longest normal silence, nanoseconds; at most `ceiling`. Until enough gaps were seen, at least `first`.
+    func patience(atMost ceiling: Int64, atFirst first: Int64) -> Int64 {
+        if gaps < Self.lesson, first >= ceiling { return ceiling }
+        let least = gaps < Self.lesson ? first : 0
         let (doubled, isTooLong) = longestGap.multipliedReportingOverflow(by: 2)
         let (bound, isBeyond) = doubled.addingReportingOverflow(Self.margin)
-        return isTooLong || isBeyond ? ceiling : min(ceiling, bound)
+        return isTooLong || isBeyond ? ceiling : min(ceiling, max(least, bound))
     }
 }

@@ -94,7 +94,14 @@ struct Freshness: Sendable {
     /// How long a silence counts as normal.
     var patience: Duration { .nanoseconds(believed) }
 
-    private var believed: Int64 { rhythm.isTicking ? cadence.patience(atMost: ceiling) : ceiling }
+    private var believed: Int64 { rhythm.isTicking ? cadence.patience(atMost: ceiling, atFirst: ceiling / Self.firstPart) : ceiling }
+
+    /// The longest silence without a fault. Before the cadence is known, a silence is verified early, but not yet a fault.
+    private var longest: Int64 { cadence.patience(atMost: ceiling, atFirst: ceiling) }
+
+    /// Before the cadence is known, REST verifies a silence after this part of the ceiling: 5 s, or 25 s for trades. Nothing else shows that a
+    /// subscription delivers.
+    private static let firstPart: Int64 = 12
 
     /// Since when the stream has been silent.
     private var silentSince: Instant? {
@@ -119,7 +126,7 @@ struct Freshness: Sendable {
     var bound: Int64? {
         switch rhythm {
         case .periodic: ceiling &+ Self.lateness
-        case .ticking: believed &+ max(Self.shortestWait, believed)
+        case .ticking: longest &+ max(Self.shortestWait, longest)
         case .sporadic: nil
         }
     }
@@ -132,10 +139,12 @@ struct Freshness: Sendable {
     }
 
     /// Records that a news message arrived at that moment.
-    mutating func hear(_ moment: Instant, learns: Bool) {
+    ///
+    /// - Parameter proof: The moment for which it is evidence: earlier, if it waited while the process was suspended.
+    mutating func hear(_ moment: Instant, proves proof: Instant, learns: Bool) {
         if learns, let heardAt { cadence.learn(moment.nanoseconds &- heardAt.nanoseconds) }
         heardAt = max(heardAt ?? moment, moment)
-        prove(moment)
+        prove(proof)
         behindSince = nil
     }
 
@@ -245,14 +254,14 @@ struct Freshness: Sendable {
         case stalled
     }
 
-    /// Checks the silence; nil if this stream's silence means nothing.
+    /// Checks the silence; nil if this stream's silence means nothing and no unreadable message waits for another.
     func look(_ now: Instant) -> Finding? {
         // In an outage, readers already know.
         let unreadableAt = outage == nil ? refuted.map { $0.since.after(replacement) } : nil
         let behindAt = behindSince?.after(Self.grace)
         let stalledAt = unreadableAt.map { min($0, behindAt ?? $0) } ?? behindAt
         if let stalledAt, stalledAt <= now { return .stalled }
-        guard let silentSince, let bound else { return nil }
+        guard let silentSince, let bound else { return stalledAt.map { .calm(until: $0) } }
         let silentAt = silentSince.after(bound)
         if silentAt <= now { return .silent }
         let doubtAt = silentSince.after(believed)

@@ -23,7 +23,7 @@ extension StreamMachine {
             feed.rest.admitSpare(traits.fetchWeight, leaving: feed.configuration.auditReserve, feed.now)
         else { return }
         feed.counters.weight.audits &+= UInt64(clamping: traits.fetchWeight)
-        audit.running = Audit.Comparison(attempt: request(.complete, &feed), book: OrderBook(limit: traits.limit))
+        audit.running = Audit.Comparison(attempt: request(.complete, &feed), askedAt: feed.now.instant, book: OrderBook(limit: traits.limit))
     }
 
     /// Processes the REST answer. It is compared when the book has reached its update id.
@@ -57,11 +57,14 @@ extension StreamMachine {
         guard let comparison = audit.running, let book = content.book else { return }
         audit.running = nil
         feed.counters.bookAudits &+= 1
-        guard let difference = book.difference(from: comparison.book) else { return }
+        guard let difference = book.difference(from: comparison.book) else {
+            audit.soundAt = comparison.askedAt
+            return
+        }
         feed.counters.bookDivergences &+= 1
         let words = "the book differs from REST at update \(book.lastUpdateID): \(difference)"
         note(.divergence, words, feed.now)
         content.beginGeneration()
-        bookLost(words, &feed)
+        bookLost(words, verifiedAt: audit.soundAt, &feed)
     }
 }

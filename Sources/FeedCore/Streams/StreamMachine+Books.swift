@@ -6,6 +6,8 @@ extension StreamMachine {
             subscription = .effective(since: feed.now.instant)
             feed.pool.stand(index, connection, feed.now.instant)
         }
+        // An update that shows that others are missing proves nothing about the time before it.
+        let provedAt = freshness.provedAt
         if outcome != .repeated {
             hearNews(of: arrivedAt, &feed)
             keepNewest(event, feed)
@@ -41,7 +43,7 @@ extension StreamMachine {
                 fetching.backoff.reset()
             }
         case .lost(let reason):
-            bookLost(reason, &feed)
+            bookLost(reason, verifiedAt: provedAt, &feed)
         }
     }
 
@@ -90,7 +92,7 @@ extension StreamMachine {
         case .tooOld:
             requestSnapshot(&feed)
         case .lost(let reason):
-            bookLost(reason, &feed)
+            bookLost(reason, verifiedAt: freshness.provedAt, &feed)
         }
     }
 
@@ -115,6 +117,7 @@ extension StreamMachine {
         fetching.need = .nothing
         fetching.at = nil
         if audit.at == nil { scheduleAudit(&feed) }
+        if freshness.outage != nil || audit.soundAt == nil { audit.soundAt = feed.now.instant }
         if subscription.isEffective {
             endOutage(&feed)
             becomeLive(&feed)
@@ -124,12 +127,14 @@ extension StreamMachine {
     }
 
     /// Reports the loss to readers and rebuilds the book. The reason is a missing update or a crossed book.
-    mutating func bookLost(_ reason: String, _ feed: inout FeedContext) {
+    ///
+    /// - Parameter moment: The last moment at which the book was verified.
+    mutating func bookLost(_ reason: String, verifiedAt moment: Instant?, _ feed: inout FeedContext) {
         feed.counters.bookResyncs &+= 1
         note(.resync, reason, feed.now)
         audit.running = nil
         fetching.need = .completion
-        beginOutage(verifiedAt: freshness.provedAt, &feed)
+        beginOutage(verifiedAt: moment, &feed)
         requestSnapshot(&feed)
     }
 

@@ -83,7 +83,7 @@ extension StreamMachine {
         if traits.isPolled, let eventTime, let known = self.eventTime, eventTime < known, contentID != nil { return }
         let (beginsAnew, isWhole) = (content.beginsAnew, policy.isWholeWithEachMessage)
         guard let changed = content.update(rows) else { return leaveOutOtherData(&feed) }
-        let isHeard = freshness.provedAt == arrivedAt && freshness.refuted == nil
+        let isHeard = freshness.provedAt == feed.evidence(of: arrivedAt) && freshness.refuted == nil
         if changed.count > 0 || isAnswer(eventTime: eventTime), !isHeard { hearNews(of: arrivedAt, &feed) }
         freshness.hasMessage = true
         if isWhole, freshness.outage == nil { fetching.need = .nothing }
@@ -112,7 +112,7 @@ extension StreamMachine {
     mutating func hearNews(of moment: Instant, _ feed: inout FeedContext) {
         let learns = freshness.outage == nil && freshness.hasMessage
         if freshness.refuted != nil, !needsAnswerAfterRefutation { freshness.forgetRefutation() }
-        freshness.hear(moment, learns: learns)
+        freshness.hear(moment, proves: feed.evidence(of: moment), learns: learns)
         endStall(&feed)
         watch(&feed)
     }

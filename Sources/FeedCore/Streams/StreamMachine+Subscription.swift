@@ -57,7 +57,8 @@ extension StreamMachine {
         if freshness.outage?.awaitsMessage != true, case .possible = fetching.backfill { return startBackfill(&feed) }
         policy.confirmed(wasLost: wasLost, &self, &feed)
         if needsConfirmation { awaitConfirmation(&feed) }
-        if wasLost, needsNoSnapshot {
+        // A value may have changed in the outage. Without REST, only a message shows it.
+        if wasLost, needsNoSnapshot, !policy.isWholeWithEachMessage || contentID == nil {
             endOutage(&feed)
             becomeLive(&feed)
         }

@@ -62,12 +62,15 @@ struct StreamMachine: Sendable {
         /// One comparison: a second book, built from the REST answer and the same updates.
         struct Comparison: Sendable {
             let attempt: UInt64
+            let askedAt: Instant
             var book: OrderBook
         }
 
         var running: Comparison?
         /// When the next comparison starts.
         var at: Instant?
+        /// When the book was complete for the first time, or last found equal to REST.
+        var soundAt: Instant?
     }
 
     /// The observers of the stream, and the connection state they know.

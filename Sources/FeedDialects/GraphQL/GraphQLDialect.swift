@@ -15,7 +15,8 @@ package struct GraphQLDialect: Dialect {
         guard let local = local(name), let (stream, _) = upstream.stream(local) else { return nil }
         return StreamTraits(
             endpoint: 0, hasSnapshotSource: stream.snapshot != nil && upstream.httpURL != nil, fetchWeight: 0, rhythm: .sporadic, limit: 1,
-            connectionLimit: upstream.transport == .webSocket ? Self.operationsPerSocket : 1, isAcknowledged: false)
+            connectionLimit: upstream.transport == .webSocket ? Self.operationsPerSocket : 1, isAcknowledged: false,
+            answersPings: upstream.transport == .webSocket)
     }
 
     /// A common server's maximum number of subscriptions per socket.
@@ -121,6 +122,7 @@ final class GraphQLDialectSession: DialectSession {
                 let row = JSONRow(checked: String(decoding: text, as: UTF8.self))
                 with(local) { emit(.event(.rows($0, .json([row]), eventTime: nil))) }
             case .trouble(let local, let error): with(local) { emit(.event(.reported($0, error))) }
+            case .unusable(let local, let words): with(local) { emit(.event(.malformed($0, words))) }
             case .failed(let local, let error): with(local) { emit(.event(.ended($0, error))) }
             case .complete(let local): with(local) { emit(.event(.ended($0, nil))) }
             }

@@ -11,8 +11,10 @@ struct GraphQLSession {
         case ready
         /// Content of a stream: its JSON text.
         case content(String, UnsafeBufferPointer<UInt8>)
-        /// The server reported an error beside or instead of content; the subscription continues.
+        /// The server reported an error beside content; the subscription continues.
         case trouble(String, FeedError)
+        /// A result of the stream has no content that can be used. Newer content exists.
+        case unusable(String, String)
         /// The server refused or ended a stream's subscription.
         case failed(String, FeedError)
         /// The server ended a stream's subscription in order.
@@ -94,11 +96,13 @@ struct GraphQLSession {
         let words = message.errors ?? "no reason given"
         switch message.kind {
         case .result:
-            if let value = message.value { emit(.content(name, value)) }
-            if message.errors != nil {
-                emit(.trouble(name, FeedError(.venueRejected, "The server reports an error: \(words).")))
-            } else if message.value == nil {
-                emit(.trouble(name, FeedError(.malformed, "The server's data has nothing at the stream's path: correct the configuration.")))
+            if let value = message.value {
+                emit(.content(name, value))
+                if message.errors != nil { emit(.trouble(name, FeedError(.venueRejected, "The server reports an error: \(words)."))) }
+            } else if message.errors != nil {
+                emit(.unusable(name, "The server reports an error instead of data: \(words)."))
+            } else {
+                emit(.unusable(name, "The server's data has nothing at the stream's path: correct the configuration."))
             }
         case .complete:
             forget(name)

@@ -67,6 +67,9 @@ package struct IntrinioDialect: Dialect {
         }
         do {
             let snapshot = try IntrinioSnapshot(answer.body)
+            guard snapshot.hasPrice else {
+                return .failure(FeedError(.malformed, "The server's answer has no price of \(symbol).", isTransient: true))
+            }
             return .success(FetchedContent(rows: .json([snapshot.row(symbol: String(symbol))]), eventTime: snapshot.time))
         } catch {
             return .failure(FeedError(.malformed, "The server's prices cannot be read: \(error.reason) at byte \(error.offset)."))

@@ -20,6 +20,8 @@ struct IntrinioSnapshot {
         return values
     }
 
+    var hasPrice: Bool { values.contains { $0.key.hasSuffix("_price") && DecimalString($0.value) != nil } }
+
     /// The newest time in the response, ms since 1970 UTC.
     var time: Int64? { ["ask_time", "bid_time", "last_time"].compactMap { values[$0].flatMap(UTCTime.milliseconds) }.max() }
 

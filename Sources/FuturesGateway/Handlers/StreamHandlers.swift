@@ -89,7 +89,7 @@ struct StreamHandlers: Sendable {
                 case .success: answer() ?? Self.vanished(name)
                 case .failure(let error):
                     switch hub.absence(of: name, error) {
-                    case .quiet: Self.nothingYet(name)
+                    case .quiet: Self.nothingYet(name, hub.status(of: name)?.feed.state ?? .connecting)
                     case .failed(let error): Problems.failure(error).response
                     }
                 }
@@ -246,11 +246,11 @@ struct StreamHandlers: Sendable {
 
     /// The response if the stream is subscribed and connected, no event has happened yet, and there is no other source. This is a success (2xx)
     /// without content (RFC 9110 §15.3.5).
-    private static func nothingYet(_ name: FuturesServiceStreamName) -> HTTPResponse {
+    private static func nothingYet(_ name: FuturesServiceStreamName, _ state: FeedState) -> HTTPResponse {
         HTTPResponse(
             status: 204,
             headers: [
-                HTTPHeader(name: "X-Feed-State", value: FeedState.connecting.rawValue), HTTPHeader(name: "Cache-Control", value: "no-store"),
+                HTTPHeader(name: "X-Feed-State", value: state.rawValue), HTTPHeader(name: "Cache-Control", value: "no-store"),
                 HTTPHeader(name: "Link", value: "</events?streams=\(name.description.percentEncoded)>; rel=\"monitor\""),
             ], body: [])
     }

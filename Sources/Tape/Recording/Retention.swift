@@ -13,8 +13,8 @@ struct Retention {
         let name: String
         /// Including its index.
         var bytes: Int
-        /// When its newest record was received, ms since 1970 UTC.
-        var lastAt: Int64
+        /// When its newest record was received, ms since 1970 UTC; nil if it has none.
+        var lastAt: Int64?
     }
 
     /// How many of the oldest segments must be removed before `more` bytes are written.
@@ -23,8 +23,8 @@ struct Retention {
     func surplus(_ segments: [Segment], besides others: Int, more: Int, now: Int64) -> Int {
         var total = segments.reduce(others + more) { $0 + $1.bytes }
         var count = 0
-        // A segment is not newer than later ones, even if the clock was wrong when it was written.
-        var lastAts = segments.map(\.lastAt)
+        // A segment is not newer than later ones, even if the clock was wrong when it was written. An empty one says nothing about the others.
+        var lastAts = segments.map { $0.lastAt ?? .max }
         for place in lastAts.indices.dropLast().reversed() { lastAts[place] = min(lastAts[place], lastAts[place + 1]) }
         for (segment, lastAt) in zip(segments, lastAts) {
             guard total > bytes || lastAt < now - keep else { break }

@@ -13,7 +13,7 @@ package final class TapeRecorder {
         let since: Int64
         var bytes = 0
         var indexBytes = 0
-        var lastAt: Int64
+        var lastAt: Int64?
         var isSynced = true
     }
 
@@ -60,7 +60,7 @@ package final class TapeRecorder {
         retention = Retention(keep: keep, bytes: bytes)
         let reader = TapeReader(storage)
         let found = try reader.segments()
-        segments = found.map { Retention.Segment(name: $0.name, bytes: $0.bytes + $0.indexBytes, lastAt: reader.extent(of: $0)?.lastAt ?? 0) }
+        segments = found.map { Retention.Segment(name: $0.name, bytes: $0.bytes + $0.indexBytes, lastAt: reader.extent(of: $0)?.lastAt) }
         nextNumber = (found.last?.number ?? 0) + 1
         let end = reader.end()
         var isNoted = false
@@ -144,7 +144,7 @@ package final class TapeRecorder {
             try? before.index.truncate(to: before.indexBytes)
             throw error
         }
-        self.open?.lastAt = max(before.lastAt, header.lastAt)
+        self.open?.lastAt = max(before.lastAt ?? header.lastAt, header.lastAt)
         lastAt = max(lastAt, header.lastAt)
         state.blocks &+= 1
         state.records &+= UInt64(header.records)
@@ -157,7 +157,7 @@ package final class TapeRecorder {
         let name = TapeReader.segmentName(nextNumber)
         let (file, index) = (try storage.open(name), try storage.open(TapeReader.indexName(nextNumber)))
         nextNumber += 1
-        let open = Open(name: name, file: file, index: index, since: now, lastAt: 0)
+        let open = Open(name: name, file: file, index: index, since: now)
         self.open = open
         return open
     }
@@ -182,6 +182,7 @@ package final class TapeRecorder {
 
     /// Performs due work after all records were processed.
     package func rest(now: Int64) {
+        checkFiles(now)
         if state.trouble == nil || now >= retryAt { flush(now: now) }
         sync(now: now)
         dropOld(now: now)
@@ -194,6 +195,12 @@ package final class TapeRecorder {
             try drop(more: 0, now)
         } catch { note(trouble: error, now) }
         measure()
+    }
+
+    /// Reports files that were removed while they were being written. Later blocks go to a new segment, if the directory still exists.
+    private func checkFiles(_ now: Int64) {
+        guard let open, open.file.isRemoved || open.index.isRemoved else { return }
+        fail(TapeError(.failed, "\(open.name) or its index was removed while it was being written"), nil, now)
     }
 
     /// Makes the disk keep the written bytes.
@@ -224,8 +231,14 @@ extension TapeRecorder {
         note(trouble: error, now)
         retryAt = now + Self.patience
         if let open {
-            segments.append(Retention.Segment(name: open.name, bytes: open.bytes + open.indexBytes, lastAt: open.lastAt))
             self.open = nil
+            if open.bytes > 0 {
+                segments.append(Retention.Segment(name: open.name, bytes: open.bytes + open.indexBytes, lastAt: open.lastAt))
+            } else {
+                // Each attempt would leave another empty segment.
+                try? storage.remove(TapeReader.indexName(ofSegment: open.name))
+                try? storage.remove(open.name)
+            }
         }
         let from = lastAt > 0 ? lastAt : header?.firstAt ?? now
         let lost = UInt64(header?.records ?? 0)

@@ -65,6 +65,8 @@ package protocol TapeFile: AnyObject {
     func sync() throws(TapeError)
     /// Removes the rest of a failed `append`.
     func truncate(to count: Int) throws(TapeError)
+    /// Whether it has no name any more. It is lost when this process closes it.
+    var isRemoved: Bool { get }
 }
 
 /// A tape's directory.
@@ -191,5 +193,10 @@ private final class AppendedFile: TapeFile {
 
     func truncate(to count: Int) throws(TapeError) {
         guard ftruncate(file, off_t(count)) == 0 else { throw .last("\(path) cannot be cut") }
+    }
+
+    var isRemoved: Bool {
+        var status = stat()
+        return fstat(file, &status) == 0 && status.st_nlink == 0
     }
 }

@@ -15,6 +15,7 @@ import Testing
                     case .ready: events.append("ready")
                     case .content(let name, let bytes): events.append("\(name) is \(String(decoding: bytes, as: UTF8.self))")
                     case .trouble(let name, let error): events.append("\(name) has \(error.message)")
+                    case .unusable(let name, let words): events.append("\(name) cannot use \(words)")
                     case .failed(let name, let error): events.append("\(name) failed \(error.message)")
                     case .complete(let name): events.append("\(name) is complete")
                     case .refused(let error): events.append("refused \(error.message)")
@@ -99,7 +100,7 @@ import Testing
         #expect(events == [#"AAPL@price is {"bid":null}"#, "AAPL@price has The server reports an error: no bid (and 1 more)."])
         #expect(
             Self.read(&session, #"{"id":"1","type":"next","payload":{"data":null,"errors":[{"message":"gone"}]}}"#)
-                == ["AAPL@price has The server reports an error: gone."])
+                == ["AAPL@price cannot use The server reports an error instead of data: gone."])
         #expect(Self.read(&session, #"{"id":"1","type":"next","payload":{"data":{"priceUpdated":{"seq":3}}}}"#) == [#"AAPL@price is {"seq":3}"#])
     }
 
@@ -130,7 +131,9 @@ import Testing
         #expect(Self.read(&session, #"{"payload":{"data":{"priceUpdated":{"seq":1}}}}"#) == [#"AAPL@price is {"seq":1}"#])
         #expect(Self.read(&session, #"{"data":{"priceUpdated":{"seq":2}}}"#) == [#"AAPL@price is {"seq":2}"#])
         #expect(
-            Self.read(&session, #"{"data":null,"errors":[{"message":"once"}]}"#) == ["AAPL@price has The server reports an error: once."])
+            Self.read(&session, #"{"data":null,"errors":[{"message":"once"}]}"#) == [
+                "AAPL@price cannot use The server reports an error instead of data: once."
+            ])
         #expect(
             Self.read(&session, #"{"payload":null,"errors":[{"message":"over"}]}"#)
                 == ["AAPL@price failed The server refused the subscription: over."])

@@ -11,20 +11,22 @@ enum MessagesPolicy: StreamPolicy {
     static func message(_ rows: FeedRows, eventTime: Int64?, arrivedAt: Instant, _ stream: inout StreamMachine, _ feed: inout FeedContext) {
         // Only rows of the stream's own type count as news.
         guard stream.content.carries(rows) else { return stream.leaveOutOtherData(&feed) }
+        // A message that shows that others are missing proves nothing about the time before it.
+        let provedAt = stream.freshness.provedAt
         if let newest = rows.ids?.upperBound, newest > stream.content.lastID ?? 0 { stream.hearNews(of: arrivedAt, &feed) }
         stream.subscriptionConfirmed(&feed)
         if stream.hold(rows, eventTime: eventTime, arrivedAt: arrivedAt, &feed) { return }
         if rows.ids != nil, !stream.content.beginsAnew, !stream.content.isContinued(by: rows) {
-            loseMessages(&stream, &feed)
+            loseMessages(verifiedAt: provedAt, &stream, &feed)
             if stream.hold(rows, eventTime: eventTime, arrivedAt: arrivedAt, &feed) { return }
         }
         stream.merge(rows, eventTime: eventTime, arrivedAt: arrivedAt, &feed)
     }
 
     /// Handles missing messages. They are fetched if possible. If not, the next message starts over and a snapshot fills the gap.
-    private static func loseMessages(_ stream: inout StreamMachine, _ feed: inout FeedContext) {
+    private static func loseMessages(verifiedAt moment: Instant?, _ stream: inout StreamMachine, _ feed: inout FeedContext) {
         stream.note(.resync, "messages are missing", feed.now)
-        stream.beginOutage(verifiedAt: stream.freshness.provedAt, &feed)
+        stream.beginOutage(verifiedAt: moment, &feed)
         stream.keepForBackfill()
         if case .possible = stream.fetching.backfill { return stream.startBackfill(&feed) }
         if stream.traits.hasSnapshotSource { stream.requireAnotherSnapshot(&feed) }

@@ -123,6 +123,7 @@ final class GraphQLDriver: WebSocketReceiver, HTTPStreamReceiver {
                     case .ready: happenings.post(.ready)
                     case .content(let name, let text): happenings.post(.content(name, String(decoding: text, as: UTF8.self)))
                     case .trouble(let name, let error): happenings.post(.trouble(name, error.message))
+                    case .unusable(let name, let words): happenings.post(.trouble(name, words))
                     case .failed(let name, let error): happenings.post(.failed(name, error.message))
                     case .complete(let name): happenings.post(.complete(name))
                     case .refused(let error): happenings.post(.refused(error.message))

@@ -109,7 +109,7 @@ struct GraphQLServerTests {
             try await driver.awaits("readiness") { $0 == .ready }
             driver.subscribe("NONE@price")
             let trouble = try await driver.awaits("the error") { _ in true }
-            #expect(trouble == .trouble("NONE@price", "The server reports an error: unknown symbol NONE."))
+            #expect(trouble == .trouble("NONE@price", "The server reports an error instead of data: unknown symbol NONE."))
         }
     }
 
