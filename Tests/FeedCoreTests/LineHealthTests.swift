@@ -31,6 +31,22 @@ import Testing
         #expect(connection.verifiedAt == Instant(nanoseconds: 10_000_000_000))
     }
 
+    @Test func aSubscriptionThatWaitsForItsTurnIsNotRequestedTwice() {
+        let settings = FeedCore.Settings(FeedCore.Configuration())
+        let now = Instant(nanoseconds: 1_000_000_000)
+        var connection = Connection(endpoint: 0, settings)
+        connection.connect(as: ConnectionID(1), host: 0)
+        connection.opened(now, lookAfter: .seconds(3))
+        let member = Connection.Member(index: 0, name: .ticker, isAcknowledged: true)
+        connection.subscribeAnew(member)
+        guard case .unsubscribe = connection.nextControl(now, settings) else { return _ = Issue.record("UNSUBSCRIBE goes first") }
+        // Its silence is judged once more before the request is sent.
+        connection.subscribeAnew(member)
+        guard case .subscribe(let members) = connection.nextControl(now, settings) else { return _ = Issue.record("nothing makes room first") }
+        #expect(members.count == 1)
+        #expect(!connection.hasControlToSend)
+    }
+
     @Test func percentilesAreOfTheLatestCopies() {
         var health = LineHealth()
         #expect(health.lag(percentile: 50) == nil)

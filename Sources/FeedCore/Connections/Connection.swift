@@ -260,6 +260,8 @@ struct Connection: Sendable {
     /// Drops the subscription and requests it again.
     mutating func subscribeAnew(_ member: Member) {
         standingSince[member.index] = nil
+        // The request may still wait for its turn, after an UNSUBSCRIBE that was sent.
+        guard !toSubscribe.contains(where: { $0.index == member.index }) else { return }
         unsubscribe(member.name)
         toSubscribe.append(member)
     }

@@ -226,6 +226,8 @@ extension Simulation {
         guard let state = state(of: stream), state.state != .ended, let content = core.content(of: state.name),
             let slot = core.connections.firstIndex(where: { $0.id == id && $0.phase == .open })
         else { return }
+        // It may wait until another line fills a gap before it.
+        guard !state.lines.held.contains(where: { $0.rows == rows }) else { return }
         let isTold: Bool
         switch (rows, content.rows) {
         case (.liquidation(let rows), .liquidation(let known)):
