@@ -213,6 +213,21 @@ import Testing
         #expect(harness.core.status(of: .trades, now: harness.now)?.state == .live)
     }
 
+    @Test func aProcessThatIsAlwaysLateStillHasEvidence() {
+        var harness = CoreHarness(limit: 1000)
+        harness.goLive([.trades])
+        harness.receive(.trades, .trade(1))
+        harness.answerFetches { _ in .success(FetchedContent(rows: .trade(1), eventTime: nil)) }
+        var worst: Int64 = 0
+        for number in 2...60 {
+            harness.sleep(.milliseconds(500))
+            harness.receive(.trades, .trade(number))
+            while let deadline = harness.core.nextDeadline, deadline <= harness.now { harness.step(.deadline) }
+            worst = max(worst, harness.core.status(of: .trades, now: harness.now)?.unverifiedMs ?? .max)
+        }
+        #expect(worst < 7_000)
+    }
+
     @Test func aMessageThatNamesNoStreamEndsTheProofOfAll() {
         var harness = CoreHarness()
         harness.goLive([.btc, .trades])
