@@ -143,9 +143,10 @@ private let letters: Set<String> = ["e", "E", "T", "s", "U", "u", "pu", "b", "a"
                 times.append(event["E"]?.integer ?? 0)
                 if try book.apply(event) { try expectTrue(book, exchange, "BTCUSDT") }
             }
-            // The fastest fifty of them, because a busy machine may delay some.
-            let fastest = zip(times, times.dropFirst(50)).map { $1 - $0 }.min() ?? 0
-            #expect((700...1_700).contains(fastest), "\(fastest) ms for 50 events: \(times)")
+            // A busy machine delays some of them, and the exchange makes up for it afterwards.
+            let spans = zip(times, times.dropFirst(50)).map { $1 - $0 }.sorted()
+            let usual = spans[spans.count / 2]
+            #expect((700...1_700).contains(usual), "\(usual) ms for 50 events: \(times)")
         }
     }
 
