@@ -2,7 +2,7 @@ import Testing
 
 @testable import FeedCore
 
-/// What readers are told of an outage is never better than their own silence.
+/// `downMs` is never shorter than the time in which a reader received nothing.
 @Suite struct ReceiptTests {
     private static func downMs(_ harness: CoreHarness) -> Int64? {
         harness.events.compactMap { if case .recovered(let recovery) = $0.kind { recovery.downMs } else { nil } }.last
