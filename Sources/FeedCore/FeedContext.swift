@@ -8,11 +8,8 @@ struct FeedContext: Sendable {
 
     var now = Moment(instant: Instant(nanoseconds: 0), wallClock: 0)
     var decisions = Decisions()
-    /// Silence is not judged before this moment: the process itself was late, and messages that arrived in the meantime are still unread.
-    var judgesFrom = Instant(nanoseconds: 0)
-    /// The last moment before that at which the process was not late, and when it was found to be late.
-    var punctualAt = Instant(nanoseconds: 0)
-    private var lateSince = Instant(nanoseconds: 0)
+    /// Whether the process was suspended, so that unread messages may be old.
+    var punctuality = Punctuality()
     /// The venue's time, derived from its data.
     var venueClock = VenueClock()
     /// The venue's listing; nil until it arrives.
@@ -45,24 +42,6 @@ struct FeedContext: Sendable {
         pool = ConnectionPool(configuration, seed: random.next())
         rest = RESTGate(configuration)
     }
-
-    /// The moment for which a message is evidence that arrived at `arrival`. It may have waited while the process was suspended.
-    func evidence(of arrival: Instant) -> Instant { punctualAt < arrival && arrival < judgesFrom ? punctualAt : arrival }
-
-    /// Records that the process was late, if it was: it may have been suspended.
-    mutating func checkPunctuality() {
-        guard let due = decisions.nextDeadline else { return }
-        let lateness = now.instant.nanoseconds &- due.nanoseconds
-        guard lateness > Self.tolerableLateness else { return }
-        // A process that is late again and again has read everything from before the first time, sooner or later.
-        if judgesFrom <= now.instant || lateSince.after(Self.longestBacklog) <= now.instant { (punctualAt, lateSince) = (due, now.instant) }
-        judgesFrom = now.instant.after(min(lateness, 1_000_000_000))
-    }
-
-    /// How long messages may be unread that waited while the process was suspended, nanoseconds.
-    private static let longestBacklog: Int64 = 5_000_000_000
-    /// If a deadline is this late, in nanoseconds, the process was suspended, and silence is not judged for a while.
-    private static let tolerableLateness: Int64 = 400_000_000
 
     mutating func wake(at instant: Instant) { decisions.wake(at: instant) }
 

@@ -32,7 +32,7 @@ extension FeedCore {
     }
 
     mutating func passDeadlines(connection slot: Int) {
-        switch feed.pool.passDeadlines(slot, feed.now.instant, judgesFrom: feed.judgesFrom, &feed.decisions) {
+        switch feed.pool.passDeadlines(slot, feed.now.instant, judgesFrom: feed.punctuality.judgesFrom, &feed.decisions) {
         case .dead(let silenceMs)?:
             let other = feed.pool.connections[slot].answersPings ? "an answer to a ping" : "a heartbeat"
             closed(feed.pool.connections[slot].id, reason: "received nothing for \(silenceMs) ms, not even \(other)")
@@ -77,12 +77,17 @@ extension FeedCore {
     // Incoming data.
 
     mutating func heard(_ id: ConnectionID) {
-        if let slot = feed.pool.slot(id) { feed.pool.hear(slot, feed.now.instant, proves: feed.evidence(of: feed.now.instant)) }
+        if let slot = feed.pool.slot(id) { hear(slot) }
+    }
+
+    private mutating func hear(_ slot: Int) {
+        let now = feed.now.instant
+        feed.pool.connections[slot].hear(now, evidenceOf: feed.punctuality.evidence(of: now))
     }
 
     mutating func received(_ id: ConnectionID, _ event: UpstreamEvent) {
         guard let slot = feed.pool.slot(id), feed.pool.isOpen(slot) else { return }
-        feed.pool.hear(slot, feed.now.instant, proves: feed.evidence(of: feed.now.instant))
+        hear(slot)
         switch event {
         case .rows(let name, let rows, let eventTime): received(slot, name, rows, eventTime: eventTime)
         case .acknowledged(let request):

@@ -63,7 +63,7 @@ package struct FeedCore: Sendable {
         }
         feed.now = now
         feed.text = text
-        feed.checkPunctuality()
+        feed.punctuality.check(feed.decisions.nextDeadline, now.instant)
         switch input {
         case .observe(let observer, let names, let forceFetch): observe(observer, names, forceFetch: forceFetch)
         case .unobserve(let observer, let names): unobserve(observer, names)

@@ -58,17 +58,24 @@ struct CoreHarness {
         now = end
     }
 
-    /// The process does nothing for so long by the virtual clock, and then meets the deadline it missed.
+    /// Suspends the process for this time of the virtual clock. Afterwards, it handles the missed deadline first.
     mutating func oversleep(_ duration: Duration) {
-        now = now + duration
+        suspend(for: duration)
         let answers = answersPings
         answersPings = false
         step(.deadline)
         answersPings = answers
     }
 
-    /// The process does nothing for so long by the virtual clock.
-    mutating func sleep(_ duration: Duration) { now = now + duration }
+    /// Suspends the process for this time of the virtual clock. The caller decides what it handles first afterwards.
+    mutating func suspend(for duration: Duration) { now = now + duration }
+
+    /// Makes the stream of trades live with trade 1.
+    mutating func goLiveWithTrades() {
+        goLive([.trades])
+        receive(.trades, AggregateTrade.trades(1...1))
+        answerFetches { _ in .success(FetchedContent(rows: AggregateTrade.trades(1...1), eventTime: nil)) }
+    }
 
     mutating func forgetEffects() { effects = [] }
 

@@ -149,85 +149,6 @@ import Testing
         name.channel == .liquidation ? rows(name, number) : message(name, number)
     }
 
-    @Test func aSubscriptionThatNeverDeliversIsNotBelievedForLong() {
-        for name in [FuturesServiceStreamName.ticker, .bars] {
-            var harness = CoreHarness(limit: 1000)
-            harness.goLive([name])
-            harness.step(.opened(harness.core.connections.last?.id ?? ConnectionID(0)))
-            harness.acknowledge()
-            harness.answerFetches { _ in .success(FetchedContent(rows: Self.complete(name, upTo: 1), eventTime: nil)) }
-            // REST knows newer data after four seconds, and the socket says nothing.
-            for second in 1...11 {
-                harness.forgetEffects()
-                harness.pass(.seconds(1))
-                for case .fetch(_, let request) in harness.effects {
-                    let rows = Self.complete(name, upTo: second < 4 ? 1 : 9)
-                    harness.step(.fetched(name, attempt: request.attempt, .success(FetchedContent(rows: rows, eventTime: nil))))
-                }
-            }
-            #expect(harness.core.status(of: name, now: harness.now)?.state != .live, "\(name)")
-        }
-    }
-
-    @Test func aValueWithoutRESTIsLiveAfterAnOutageOnlyWithAMessage() throws {
-        var harness = CoreHarness(hasSnapshotSource: false, isAcknowledged: false)
-        let name = try #require(FuturesServiceStreamName("prices:AAPL@quote"))
-        harness.goLive([name])
-        harness.receive(name, .json([JSONRow(checked: "1")]))
-        harness.reconnect()
-        harness.pass(.seconds(30))
-        #expect(harness.core.status(of: name, now: harness.now)?.state == .recovering)
-        #expect(!harness.kinds.contains("recover success"))
-        harness.receive(name, .json([JSONRow(checked: "1")]))
-        #expect(harness.core.status(of: name, now: harness.now)?.state == .live)
-        #expect(harness.kinds.contains("recover success"))
-    }
-
-    @Test func anUnreadableMessageMakesASporadicStreamStale() throws {
-        let name = try #require(FuturesServiceStreamName("prices:AAPL@quote"))
-        var harness = CoreHarness(hasSnapshotSource: false)
-        harness.goLive([name])
-        harness.receive(name, .json([JSONRow(checked: "1")]))
-        harness.step(.received(harness.connection, .malformed(name, "a price is NaN")))
-        harness.pass(.milliseconds(1_400))
-        #expect(harness.core.status(of: name, now: harness.now)?.state == .stale)
-    }
-
-    @Test func messagesThatWaitedWhileTheProcessWasSuspendedProveNothingSince() {
-        var harness = CoreHarness(limit: 1000)
-        harness.goLive([.trades])
-        harness.receive(.trades, .trade(1))
-        harness.answerFetches { _ in .success(FetchedContent(rows: .trade(1), eventTime: nil)) }
-        harness.pass(.seconds(1))
-        harness.receive(.trades, .trade(2))
-        #expect(harness.core.status(of: .trades, now: harness.now)?.unverifiedMs == 0)
-        // It wakes up with a message of an unknown age, before it meets the deadline that it missed.
-        harness.sleep(.seconds(8))
-        harness.receive(.trades, .trade(3))
-        #expect(harness.core.status(of: .trades, now: harness.now)?.unverifiedMs ?? 0 > 4_000)
-        harness.step(.heard(harness.connection))
-        #expect(harness.core.status(of: .trades, now: harness.now)?.unverifiedMs ?? 0 > 4_000)
-        harness.pass(.milliseconds(1_100))
-        harness.receive(.trades, .trade(4))
-        #expect(harness.core.status(of: .trades, now: harness.now)?.unverifiedMs == 0)
-        #expect(harness.core.status(of: .trades, now: harness.now)?.state == .live)
-    }
-
-    @Test func aProcessThatIsAlwaysLateStillHasEvidence() {
-        var harness = CoreHarness(limit: 1000)
-        harness.goLive([.trades])
-        harness.receive(.trades, .trade(1))
-        harness.answerFetches { _ in .success(FetchedContent(rows: .trade(1), eventTime: nil)) }
-        var worst: Int64 = 0
-        for number in 2...60 {
-            harness.sleep(.milliseconds(500))
-            harness.receive(.trades, .trade(number))
-            while let deadline = harness.core.nextDeadline, deadline <= harness.now { harness.step(.deadline) }
-            worst = max(worst, harness.core.status(of: .trades, now: harness.now)?.unverifiedMs ?? .max)
-        }
-        #expect(worst < 7_000)
-    }
-
     @Test func aMessageThatNamesNoStreamEndsTheProofOfAll() {
         var harness = CoreHarness()
         harness.goLive([.btc, .trades])
@@ -419,7 +340,7 @@ extension FeedRows {
     fileprivate var klines: [Kline] { if case .kline(let rows) = self { rows } else { [] } }
     fileprivate var trades: [AggregateTrade] { if case .aggregateTrade(let rows) = self { rows } else { [] } }
 
-    static func trade(_ id: Int) -> FeedRows {
+    fileprivate static func trade(_ id: Int) -> FeedRows {
         .aggregateTrade([
             AggregateTrade(
                 id: UInt64(id), price: DecimalString(1), quantity: DecimalString(1), firstTradeID: UInt64(id), lastTradeID: UInt64(id),
@@ -427,9 +348,9 @@ extension FeedRows {
         ])
     }
 
-    static func level(_ price: Int) -> PriceLevel { PriceLevel(price: DecimalString(price), quantity: DecimalString(1)) }
+    fileprivate static func level(_ price: Int) -> PriceLevel { PriceLevel(price: DecimalString(price), quantity: DecimalString(1)) }
 
-    static func update(_ id: Int) -> FeedRows {
+    fileprivate static func update(_ id: Int) -> FeedRows {
         .depth([
             DepthLevels(
                 symbol: "BTCUSDT", bids: [level(90)], asks: [level(110)], firstUpdateID: UInt64(id), lastUpdateID: UInt64(id),
@@ -437,7 +358,7 @@ extension FeedRows {
         ])
     }
 
-    static func snapshot(_ id: Int) -> FeedRows {
+    fileprivate static func snapshot(_ id: Int) -> FeedRows {
         .depth([
             DepthLevels(symbol: "BTCUSDT", bids: [level(90), level(89)], asks: [level(110), level(111)], lastUpdateID: UInt64(id), time: Int64(id))
         ])

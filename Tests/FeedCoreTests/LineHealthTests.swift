@@ -24,7 +24,7 @@ import Testing
 
     @Test func evidenceOfALateLineIsAsOldAsItsCopies() {
         var connection = Connection(endpoint: 0, FeedCore.Settings(FeedCore.Configuration()))
-        connection.hear(Instant(nanoseconds: 10_000_000_000), proves: Instant(nanoseconds: 10_000_000_000))
+        connection.hear(Instant(nanoseconds: 10_000_000_000), evidenceOf: Instant(nanoseconds: 10_000_000_000))
         connection.brought(.milliseconds(300))
         #expect(connection.verifiedAt == Instant(nanoseconds: 9_700_000_000))
         connection.brought(.milliseconds(40))

@@ -10,31 +10,29 @@ import Testing
 
     @Test func missingTradesAreDownSinceTheMessageBeforeThem() {
         var harness = CoreHarness(backfillLimit: 1000)
-        harness.goLive([.trades])
-        harness.receive(.trades, .trade(1))
-        harness.answerFetches { _ in .success(FetchedContent(rows: .trade(1), eventTime: nil)) }
+        harness.goLiveWithTrades()
         harness.pass(.milliseconds(2_400))
         harness.forgetEffects()
-        harness.receive(.trades, .trade(9))
+        harness.receive(.trades, AggregateTrade.trades(9...9))
         harness.pass(.milliseconds(40))
         harness.answerFetches { _ in .success(FetchedContent(rows: AggregateTrade.trades(1...9), eventTime: nil)) }
         #expect(Self.downMs(harness).map { $0 >= 2_400 } == true, "\(Self.downMs(harness) ?? -1) ms: \(harness.kinds)")
     }
 
     @Test func aBookThatMissesAnUpdateIsDownSinceTheUpdateBeforeIt() {
-        let name = EvidenceTests.depth
+        let name = FuturesServiceStreamName.depth(symbol: "BTCUSDT")
         var harness = CoreHarness(limit: 1000)
         harness.goLive([name])
-        harness.receive(name, .update(1))
-        harness.answerFetches { _ in .success(FetchedContent(rows: .snapshot(1), eventTime: nil)) }
-        harness.receive(name, .update(2))
+        harness.receive(name, .depth([bookEvent(0, 1, 1)]))
+        harness.answerFetches { _ in .success(FetchedContent(rows: .depth([bookSnapshot(1)]), eventTime: nil)) }
+        harness.receive(name, .depth([bookEvent(1, 2, 2)]))
         #expect(harness.core.status(of: name, now: harness.now)?.state == .live)
         harness.pass(.milliseconds(1_600))
         harness.forgetEffects()
-        harness.receive(name, .update(4))
+        harness.receive(name, .depth([bookEvent(3, 4, 4)]))
         harness.pass(.milliseconds(300))
-        harness.answerFetches { _ in .success(FetchedContent(rows: .snapshot(4), eventTime: nil)) }
-        harness.receive(name, .update(5))
+        harness.answerFetches { _ in .success(FetchedContent(rows: .depth([bookSnapshot(4)]), eventTime: nil)) }
+        harness.receive(name, .depth([bookEvent(4, 5, 5)]))
         #expect(Self.downMs(harness).map { $0 >= 1_600 } == true, "\(Self.downMs(harness) ?? -1) ms: \(harness.kinds)")
     }
 }

@@ -38,7 +38,7 @@ import Testing
         var harness = CoreHarness(hasSnapshotSource: false, isAcknowledged: false)
         harness.step(.observe(.one, [.trades], forceFetch: false))
         harness.step(.opened(harness.connection))
-        harness.receive(.trades, .trade(1))
+        harness.receive(.trades, AggregateTrade.trades(1...1))
         harness.step(.closed(harness.connection, reason: "gone"))
         harness.pass(.seconds(3))
         harness.step(.opened(harness.connection))
@@ -46,6 +46,26 @@ import Testing
         harness.pass(.seconds(10))
         #expect(harness.kinds.filter { $0.hasPrefix("recover") } == ["recover success"])
         #expect(harness.core.content(of: .trades)?.state == .live)
+    }
+
+    @Test func aSubscriptionThatNeverDeliversIsNotBelievedForLong() {
+        for name in [FuturesServiceStreamName.ticker, .bars] {
+            var harness = CoreHarness(limit: 1000)
+            harness.goLive([name])
+            harness.step(.opened(harness.core.connections.last?.id ?? ConnectionID(0)))
+            harness.acknowledge()
+            harness.answerFetches { _ in .success(FetchedContent(rows: EvidenceTests.complete(name, upTo: 1), eventTime: nil)) }
+            // REST knows newer data after four seconds, and the socket says nothing.
+            for second in 1...11 {
+                harness.forgetEffects()
+                harness.pass(.seconds(1))
+                for case .fetch(_, let request) in harness.effects {
+                    let rows = EvidenceTests.complete(name, upTo: second < 4 ? 1 : 9)
+                    harness.step(.fetched(name, attempt: request.attempt, .success(FetchedContent(rows: rows, eventTime: nil))))
+                }
+            }
+            #expect(harness.core.status(of: name, now: harness.now)?.state != .live, "\(name)")
+        }
     }
 
     @Test func aQuietStreamChangesSocketsWithARotation() {

@@ -112,6 +112,30 @@ import Testing
         #expect(step(.deadline).map(\.0) == [FeedCore.endpointsPerUpstream])
     }
 
+    @Test func aValueWithoutRESTIsLiveAfterAnOutageOnlyWithAMessage() throws {
+        var harness = CoreHarness(hasSnapshotSource: false, isAcknowledged: false)
+        let name = try #require(FuturesServiceStreamName("prices:AAPL@quote"))
+        harness.goLive([name])
+        harness.receive(name, Self.content("1"))
+        harness.reconnect()
+        harness.pass(.seconds(30))
+        #expect(harness.core.status(of: name, now: harness.now)?.state == .recovering)
+        #expect(!harness.kinds.contains("recover success"))
+        harness.receive(name, Self.content("1"))
+        #expect(harness.core.status(of: name, now: harness.now)?.state == .live)
+        #expect(harness.kinds.contains("recover success"))
+    }
+
+    @Test func anUnreadableMessageMakesASporadicStreamStale() throws {
+        let name = try #require(FuturesServiceStreamName("prices:AAPL@quote"))
+        var harness = CoreHarness(hasSnapshotSource: false)
+        harness.goLive([name])
+        harness.receive(name, Self.content("1"))
+        harness.step(.received(harness.connection, .malformed(name, "a price is NaN")))
+        harness.pass(.milliseconds(1_400))
+        #expect(harness.core.status(of: name, now: harness.now)?.state == .stale)
+    }
+
     @Test func anOlderAnswerIsNotBelievedAfterAConnectionIsLost() throws {
         var harness = CoreHarness(isAcknowledged: false)
         let name = try #require(FuturesServiceStreamName("stocks:AAPL"))

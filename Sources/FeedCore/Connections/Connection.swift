@@ -47,8 +47,8 @@ struct Connection: Sendable {
     private(set) var openedAt = Instant(nanoseconds: 0)
     /// When a frame was last received or the connection opened.
     private(set) var lastHeard = Instant(nanoseconds: 0)
-    /// Until when the received frames reached. A frame that waited while this process was suspended says nothing about the time since.
-    private(set) var lastProof = Instant(nanoseconds: 0)
+    /// The latest moment for which the received frames are evidence. It is earlier if they waited while this process was suspended.
+    private(set) var lastEvidence = Instant(nanoseconds: 0)
     /// How often data arrives.
     private var cadence = Cadence()
     /// When the outstanding ping was sent; nil if none is.
@@ -111,7 +111,7 @@ struct Connection: Sendable {
         phase = .open
         openedAt = now
         lastHeard = now
-        lastProof = now
+        lastEvidence = now
         lastData = now
         pingedAt = nil
         cadence = Cadence()
@@ -166,14 +166,15 @@ struct Connection: Sendable {
 
     // Signs of life.
 
-    mutating func hear(_ now: Instant, proves moment: Instant) {
+    /// - Parameter moment: The moment for which the frame is evidence.
+    mutating func hear(_ now: Instant, evidenceOf moment: Instant) {
         if let pingedAt {
             let took = Duration.nanoseconds(now.nanoseconds &- pingedAt.nanoseconds)
             roundTrip = max(took, roundTrip * 7 / 8)
             self.pingedAt = nil
         }
         lastHeard = now
-        lastProof = max(lastProof, moment)
+        lastEvidence = max(lastEvidence, moment)
     }
 
     mutating func gotData(_ now: Instant) {
@@ -196,10 +197,11 @@ struct Connection: Sendable {
 
     mutating func pinged(_ now: Instant) { pingedAt = now }
 
-    /// When it counts as dead unless the ping is answered, after two round trips; nil if no ping is outstanding. If it answers none, `patience` after it
-    /// was last heard.
-    func deadAt(waiting bounds: ClosedRange<Duration>, orSilentFor patience: Duration) -> Instant? {
-        guard answersPings else { return lastHeard + patience }
+    /// When it counts as dead unless the ping is answered, after two round trips; nil if no ping is outstanding. Without pings, when it counts as dead
+    /// unless it is heard.
+    func deadAt(_ configuration: FeedCore.Settings) -> Instant? {
+        guard answersPings else { return lastHeard + configuration.heartbeatPatience }
+        let bounds = configuration.pongWait
         return pingedAt.map { $0 + min(max(roundTrip * 2, bounds.lowerBound), bounds.upperBound) }
     }
 
@@ -221,7 +223,7 @@ struct Connection: Sendable {
     mutating func shared(with line: Int, at instant: Instant) { sharedAt[line] = max(sharedAt[line] ?? instant, instant) }
 
     /// The last sign of life, minus the line's lateness: a late line delivers old data.
-    var verifiedAt: Instant { Instant(nanoseconds: lastProof.nanoseconds &- health.lateness.nanoseconds) }
+    var verifiedAt: Instant { Instant(nanoseconds: lastEvidence.nanoseconds &- health.lateness.nanoseconds) }
 
     /// Whether to replace it for its faults. The time between replacements grows with each one in a row.
     func isToBeReplaced(_ now: Instant) -> Bool { phase == .open && health.isFaulty && replacedUntil <= now }

@@ -25,7 +25,7 @@ extension ConnectionPool {
 
     /// The last sign of life of the best line that has all of the stream's messages.
     func verifiedAt(_ index: Int, _ slot: Int) -> Instant {
-        guard hasSiblings(slot) else { return connections[slot].lastProof }
+        guard hasSiblings(slot) else { return connections[slot].lastEvidence }
         return standingSiblings(index, slot).reduce(connections[slot].verifiedAt) {
             continues($1, index, after: slot) ? max($0, connections[$1].verifiedAt) : $0
         }

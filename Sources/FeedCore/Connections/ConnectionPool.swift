@@ -214,9 +214,6 @@ struct ConnectionPool: Sendable {
 
     // Signs of life.
 
-    /// - Parameter moment: The moment for which the frame is evidence.
-    mutating func hear(_ slot: Int, _ now: Instant, proves moment: Instant) { connections[slot].hear(now, proves: moment) }
-
     mutating func gotData(_ slot: Int, _ now: Instant) {
         connections[slot].gotData(now)
         choice.favour(connections[slot].host, of: connections[slot].upstream, line: connections[slot].line)
@@ -231,9 +228,7 @@ struct ConnectionPool: Sendable {
     private mutating func ping(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) {
         connections[slot].pinged(now)
         decisions.effects.append(.ping(connections[slot].id))
-        if let deadAt = connections[slot].deadAt(waiting: configuration.pongWait, orSilentFor: configuration.heartbeatPatience) {
-            decisions.wake(at: deadAt)
-        }
+        if let deadAt = connections[slot].deadAt(configuration) { decisions.wake(at: deadAt) }
     }
 
     /// The result of a connection's deadline if it concerns its streams.
@@ -296,7 +291,7 @@ struct ConnectionPool: Sendable {
     /// Whether a ping was not answered in time. A connection that is silent for unusually long is pinged. One that answers no pings is dead if it is
     /// silent for too long.
     private mutating func isDead(_ slot: Int, _ now: Instant, judgesFrom: Instant, _ decisions: inout Decisions) -> Bool {
-        if let deadAt = connections[slot].deadAt(waiting: configuration.pongWait, orSilentFor: configuration.heartbeatPatience) {
+        if let deadAt = connections[slot].deadAt(configuration) {
             let deadAt = max(deadAt, judgesFrom)
             if deadAt <= now { return true }
             decisions.wake(at: deadAt)

@@ -25,7 +25,7 @@ extension StreamMachine {
     /// third one in a row is accepted, because the venue may have restarted its numbering.
     mutating func isPlausible(_ slot: Int, _ rows: FeedRows, eventTime: Int64?, _ feed: inout FeedContext) -> Bool {
         // A polled answer may be hours old. A message that waited while this process was suspended is as old as that suspension.
-        let isLive = !traits.isPolled && feed.judgesFrom <= feed.now.instant
+        let isLive = !traits.isPolled && feed.punctuality.judgesFrom <= feed.now.instant
         guard let fault = fault(rows, eventTime: eventTime, isLive: isLive, &feed) else { return true }
         leaveOut(from: slot, "The venue sent data with a \(fault); it was ignored.", &feed)
         return false
@@ -83,7 +83,7 @@ extension StreamMachine {
         if traits.isPolled, let eventTime, let known = self.eventTime, eventTime < known, contentID != nil { return }
         let (beginsAnew, isWhole) = (content.beginsAnew, policy.isWholeWithEachMessage)
         guard let changed = content.update(rows) else { return leaveOutOtherData(&feed) }
-        let isHeard = freshness.provedAt == feed.evidence(of: arrivedAt) && freshness.refuted == nil
+        let isHeard = freshness.provedAt == feed.punctuality.evidence(of: arrivedAt) && freshness.refuted == nil
         if changed.count > 0 || isAnswer(eventTime: eventTime), !isHeard { hearNews(of: arrivedAt, &feed) }
         freshness.hasMessage = true
         if isWhole, freshness.outage == nil { fetching.need = .nothing }
@@ -112,7 +112,7 @@ extension StreamMachine {
     mutating func hearNews(of moment: Instant, _ feed: inout FeedContext) {
         let learns = freshness.outage == nil && freshness.hasMessage
         if freshness.refuted != nil, !needsAnswerAfterRefutation { freshness.forgetRefutation() }
-        freshness.hear(moment, proves: feed.evidence(of: moment), learns: learns)
+        freshness.hear(moment, proves: feed.punctuality.evidence(of: moment), learns: learns)
         endStall(&feed)
         watch(&feed)
     }

@@ -43,7 +43,7 @@ extension StreamMachine {
         guard at <= feed.now.instant else { return feed.wake(at: at) }
         freshness.lookAt = nil
         guard state != .ended else { return }
-        guard feed.judgesFrom <= feed.now.instant else { return look(at: feed.judgesFrom, &feed) }
+        guard feed.punctuality.judgesFrom <= feed.now.instant else { return look(at: feed.punctuality.judgesFrom, &feed) }
         if freshness.stalls > 0 { return persist(&feed) }
         if needsConfirmation, fetching.running == nil, fetching.at == nil { startFetch(&feed) }
         // A stream may be live again while a new subscription still waits for its turn, so that no message may come.
