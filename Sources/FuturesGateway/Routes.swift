@@ -52,13 +52,11 @@ enum Routes {
 
     private static let snapshotParameters = ["wait", "maxAge", "maxUnverified", "depth", "at"]
 
-    /// The last three are other spellings of `lastEventId`.
-    private static let eventParameters = [
-        "streams", "forceFetch", "heartbeat", "lastEventId", "maxRate", "count", "timeout", "event", "heartbeatEvent", "pad", "gzip", "timings",
-        "ticket",
-        "from", "to", "speed",
-        "last_event_id", "lastEvent", "Last-Event-ID",
-    ]
+    private static let eventParameters =
+        [
+            "streams", "forceFetch", "heartbeat", "maxRate", "count", "timeout", "event", "heartbeatEvent", "pad", "gzip", "timings", "ticket",
+            "from", "to", "speed",
+        ] + HTTPRequest.lastEventIDSpellings
 
     /// Allows every web page to read the responses. Used if no setting names the allowed origins.
     static let anyOrigin = HTTPHeader(name: "Access-Control-Allow-Origin", value: "*")

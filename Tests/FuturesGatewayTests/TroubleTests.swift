@@ -136,6 +136,19 @@ import Testing
         }
     }
 
+    @Test func aParameterThatIsGivenTwiceIsRefused() async throws {
+        try await House.open { house in
+            for (target, name) in [
+                ("/events?streams=btcusdt@bookTicker&maxRate=1&maxRate=2", "maxRate"), ("/streams/btcusdt@bookTicker?maxAge=1&maxAge=9", "maxAge"),
+                ("/events?streams=btcusdt@bookTicker&from=0&to=1&from=2", "from"), ("/tape/btcusdt@bookTicker?to=1&to=1", "to"),
+            ] {
+                let answer = try await house.client.get(target)
+                #expect(answer.status == 400, "\(target)")
+                #expect(try answer.json["detail"]?.text == "\(name) must be given once.")
+            }
+        }
+    }
+
     @Test func refusalsNameWhatWouldBeTaken() async throws {
         try await House.open { house in
             let depth = try await house.client.get("/streams/btcusdt@markPrice?depth=5").json["detail"]?.text

@@ -63,6 +63,9 @@ struct Access: Sendable {
                 if let parameters, let unknown = request.query.first(where: { !parameters.contains($0.name) }) {
                     return responder.respond(Problems.unknownParameter(unknown.name, parameters).response)
                 }
+                if parameters != nil, let repeated = request.repeatedParameter {
+                    return responder.respond(Problems.badParameter(repeated, "must be given once.").response)
+                }
                 let answering = left.map { responder.adding(Self.rateLimitFields($0)) } ?? responder
                 do throws(HTTPProblem) { try handler(request, answering, caller) } catch { answering.respond(error.response) }
             } catch let limit as LimitReached {

@@ -39,14 +39,14 @@ extension ConnectionOptions {
 }
 
 extension HTTPRequest {
-    /// The id of the reader's last event. The header has priority over the query, because a browser updates only the header. Polyfills use several
-    /// spellings of the query parameter. An id that no gateway ever issued is an error in a query. In a header it only means that the reader cannot
+    /// The id of the reader's last event. The header has priority over the query, because a browser updates only the header. Of repeated
+    /// parameters the last is the newest. An id that no gateway ever issued is an error in a query. In a header it only means that the reader cannot
     /// resume, because a browser would never reconnect after an error.
     fileprivate var lastEventID: ConnectionOptions.LastEventID? {
         get throws(HTTPProblem) {
             if let header = header("Last-Event-ID"), !header.isEmpty { return ResumePoint(header).map { .point($0) } ?? .unreadable }
-            for spelling in ["lastEventId", "last_event_id", "lastEvent", "Last-Event-ID"] {
-                guard let text = query(spelling), !text.isEmpty else { continue }
+            for spelling in Self.lastEventIDSpellings {
+                guard let text = queries(spelling).last, !text.isEmpty else { continue }
                 if let point = ResumePoint(text) { return .point(point) }
                 // The id in an event's data does not identify the set of streams.
                 guard EventID(text) == nil else { return .unreadable }

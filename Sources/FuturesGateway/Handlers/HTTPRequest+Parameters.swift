@@ -3,6 +3,16 @@ import MicroHTTP
 
 /// Query parameters, each bounded on input.
 extension HTTPRequest {
+    /// The spellings of the query parameter for the id of the last event. Polyfills of browsers use them, and some append one for each reconnect.
+    static let lastEventIDSpellings = ["lastEventId", "last_event_id", "lastEvent", "Last-Event-ID"]
+
+    /// The first parameter that is given again although only one value can count.
+    var repeatedParameter: String? {
+        let repeatable = ["streams"] + Self.lastEventIDSpellings
+        var seen: Set<String> = []
+        return query.first { !repeatable.contains($0.name) && !seen.insert($0.name).inserted }?.name
+    }
+
     /// A Boolean parameter.
     func flag(_ name: String, default value: Bool = false) throws(HTTPProblem) -> Bool {
         switch query(name) {
