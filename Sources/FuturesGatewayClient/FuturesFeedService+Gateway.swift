@@ -13,4 +13,16 @@ extension FuturesFeedService {
     ///   - gateway: The gateway's address and credential.
     ///   - linger: How long a stream is read after its last observer has left.
     public convenience init(gateway: Gateway, linger: Duration = .seconds(10)) { self.init(GatewayFeed(gateway, linger: linger)) }
+
+    /// Ends a gateway service's connection until `resume`, because the system is about to suspend the app. Call it when the scene goes to the
+    /// background.
+    ///
+    /// Observers get `didDisconnect`, and no state is `live`. Without this call, a connection that died during the suspension goes unnoticed for up to 40 s.
+    public func suspend() { (feed as? GatewayFeed)?.suspend() }
+
+    /// Connects immediately, even if a connection seems to be open, because it may be dead. Call it when the scene becomes active or the network
+    /// changes.
+    ///
+    /// A state becomes `live` when all missed events have arrived. If that is impossible, each stream starts with its snapshot.
+    public func resume() { (feed as? GatewayFeed)?.resume() }
 }

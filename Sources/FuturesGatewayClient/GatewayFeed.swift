@@ -45,6 +45,10 @@ final class GatewayFeed: ObservedFeed {
 
     func step(_ input: FeedInput) { hear(.wish(input)) }
 
+    func suspend() { hear(.suspend) }
+
+    func resume() { hear(.resume) }
+
     func content(of name: FuturesServiceStreamName) -> FuturesServiceFeedContent? {
         state.withLock { $0.reader.streams[name]?.whole(.now) }
     }

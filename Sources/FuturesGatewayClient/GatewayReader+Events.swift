@@ -12,23 +12,26 @@ extension GatewayReader {
         switch event.name {
         case "session":
             guard let client = head.client else { return malformed() }
-            return begin(client: client, isExact: head.resume == "exact")
+            return begin(client: client, isExact: head.resume == "exact", unread: head.isReplay ? .max : head.replayed ?? 0)
+        case "live": return read(.max)
         case "bye": return leave(head.code ?? "", head.reason ?? "", retryMs: head.retryMs)
         default: break
         }
+        let isMissed = connection.map { $0.unread > 0 } ?? false
+        defer { if isMissed { read(event.name == "gap" ? head.dropped ?? 0 : 1) } }
         guard let name = head.stream.flatMap({ FuturesServiceStreamName($0) }), streams[name] != nil else { return }
         switch event.name {
         case "update", "fetch": take(data, of: name, isFetch: event.name == "fetch", tellsAge: head.unverifiedMs != nil)
         case "status":
             // An unknown state must not count as live.
             let state = head.state.map { FeedState(rawValue: $0) ?? .stale } ?? .stale
-            if state == .live, streams[name]?.outage?.isUpstreams == true { upstreamIsBack(name) }
+            if state == .live, !isMissed, streams[name]?.outage?.isUpstreams == true { upstreamIsBack(name) }
             setState(of: name, state, ageMs: head.ageMs, unverifiedMs: head.unverifiedMs)
         case "connect": publish(name, .connected)
         case "disconnect":
-            streams[name]?.outage?.isUpstreams = true
+            if !isMissed { streams[name]?.outage?.isUpstreams = true }
             publish(name, .disconnected(reason: head.reason ?? ""))
-        case "recover": recover(name, data)
+        case "recover": recover(name, data, isMissed: isMissed)
         case "fail": publish(name, .failed(head.error ?? FeedError(.malformed, "The gateway gave no reason."), fetch: false))
         case "gap": renew(name, missed: head.dropped ?? 0)
         default: break
@@ -40,7 +43,8 @@ extension GatewayReader {
         var stream, client, resume, code, reason, state: String?
         var ageMs, unverifiedMs: Int64?
         var retryMs: Int?
-        var dropped: UInt64?
+        var dropped, replayed: UInt64?
+        var isReplay: Bool
         var error: FeedError?
 
         init(_ fields: RowFields) throws(Failure) {
@@ -48,6 +52,8 @@ extension GatewayReader {
             (code, reason, state) = (try fields.optionalString("code"), try fields.optionalString("reason"), try fields.optionalString("state"))
             (ageMs, unverifiedMs) = (try fields.optionalInteger("ageMs"), try fields.optionalInteger("unverifiedMs"))
             (retryMs, dropped) = (try fields.optionalInteger("retryMs"), try fields.optionalInteger("dropped"))
+            replayed = try fields.optionalInteger("replayed")
+            isReplay = try fields.object("replay") != nil
             error = try fields.object("error").map { (error) throws(Failure) in
                 FeedError(
                     FeedError.Code(rawValue: try error.string("code")) ?? .venueRejected, try error.string("message"),
@@ -89,8 +95,9 @@ extension GatewayReader {
         publish(name, isFetch ? .fetched(told) : .updated(told))
     }
 
-    private mutating func recover(_ name: FuturesServiceStreamName, _ data: [UInt8]) {
-        let own = streams[name]?.outage.map { now.milliseconds(since: $0.since) } ?? 0
+    /// - Parameter isMissed: Whether it recovered while this client was not connected. That does not end the client's own outage.
+    private mutating func recover(_ name: FuturesServiceStreamName, _ data: [UInt8], isMissed: Bool) {
+        let own = isMissed ? 0 : streams[name]?.outage.map { now.milliseconds(since: $0.since) } ?? 0
         let recovery = RowFields.read(data[...]) { (fields) throws(Failure) in
             let error = try Head(fields).error.map { StreamSubscriberRecoverError(reason: $0, attempts: 1) }
             let method = try fields.optionalString("method").flatMap { FeedRecovery.Method(rawValue: $0) } ?? .snapshot
@@ -99,7 +106,7 @@ extension GatewayReader {
                 missed: try fields.optionalInteger("missed"))
         }
         guard let recovery else { return malformed() }
-        if recovery.error == nil, let outage = streams[name]?.outage {
+        if recovery.error == nil, !isMissed, let outage = streams[name]?.outage {
             guard !outage.needsValue || streams[name]?.id != nil else { return upstreamIsBack(name) }
             streams[name]?.outage = nil
         }

@@ -17,6 +17,10 @@ struct GatewayReader {
         case ended(attempt: UInt64, GatewayFailure)
         case controlled(attempt: UInt64, GatewayFailure?)
         case fetchFailed(FuturesServiceStreamName, GatewayFailure)
+        /// The app wants no connection until `resume`.
+        case suspend
+        /// Also opens a connection without a delay, because the old one may be dead.
+        case resume
         case deadline
     }
 
@@ -40,6 +44,8 @@ struct GatewayReader {
         var client: String?
         /// Whether it continues where the last one ended.
         var isExact = false
+        /// How many missed events are still to come; `max` until `live`. Before that, no content counts as current.
+        var unread: UInt64 = 0
         /// The streams that the gateway sends on it, and whether each is paused.
         var carried: [FuturesServiceStreamName: Bool] = [:]
         var control: (Control, [FuturesServiceStreamName])?
@@ -66,6 +72,7 @@ struct GatewayReader {
     /// Why there is no connection; nil when there is one.
     var failure: GatewayFailure?
     private var retryAt: Instant?
+    private var isSuspended = false
     /// Until then, no control request is sent.
     private var controlAt = Instant(nanoseconds: 0)
     /// Whether the credential may control a connection; if not, a new one is opened.
@@ -86,6 +93,10 @@ struct GatewayReader {
         case .ended(let attempt, let why): if attempt == connection?.attempt { lose(why) }
         case .controlled(let attempt, let failure): if attempt == connection?.attempt { controlled(failure) }
         case .fetchFailed(let name, let failure): publish(name, .failed(failure.feedError, fetch: true))
+        case .suspend: suspend()
+        case .resume:
+            suspend()
+            (isSuspended, retryAt, failures) = (false, nil, 0)
         case .deadline: pass()
         }
         connect()
@@ -96,7 +107,7 @@ struct GatewayReader {
 
     /// When to send the input `deadline`.
     var nextDeadline: Instant? {
-        let waits = connection.map { $0.lastHeard + Self.silence } ?? (streams.isEmpty ? nil : retryAt)
+        let waits = connection.map { $0.lastHeard + Self.silence } ?? (streams.isEmpty || isSuspended ? nil : retryAt)
         let control = connection?.client != nil && controlAt > now ? controlAt : nil
         let renewals = streams.values.map { connection?.client != nil && $0.isBroken && $0.renewAt > now ? $0.renewAt : nil }
         return (streams.values.map(\.lingersUntil) + renewals + [waits, control]).compactMap(\.self).min()
@@ -116,7 +127,7 @@ extension GatewayReader {
             (connection, lastEventID) = (nil, "")
         }
         let names = streams.values.filter { $0.state != .ended }.map(\.name).sorted { $0.description < $1.description }
-        guard connection == nil, retryAt == nil, !names.isEmpty, failure?.isTransient ?? true else { return }
+        guard connection == nil, retryAt == nil, !isSuspended, !names.isEmpty, failure?.isTransient ?? true else { return }
         attempts &+= 1
         connection = Connection(attempt: attempts, asked: names, lastHeard: now)
         parser.restart()
@@ -144,14 +155,24 @@ extension GatewayReader {
         lose(GatewayFailure(detail: reason, isTransient: true))
     }
 
-    /// Ends the connection, or the attempt to open one. If a retry can help, another attempt follows.
-    mutating func lose(_ why: GatewayFailure, retryMs: Int? = nil) {
-        guard let lost = connection else { return }
+    private mutating func suspend() {
+        isSuspended = true
+        _ = disconnect("The app suspended the client.")
+    }
+
+    /// Ends the connection, or the attempt to open one.
+    private mutating func disconnect(_ reason: String) -> Connection? {
+        guard let lost = connection else { return nil }
         effects.append(.close)
         connection = nil
-        if lost.client != nil {
-            for name in lost.carried.keys { beginOutage(of: name, since: lost.lastHeard, why.detail) }
-        } else {
+        if lost.client != nil { for name in lost.carried.keys { beginOutage(of: name, since: lost.lastHeard, reason) } }
+        return lost
+    }
+
+    /// Ends the connection, or the attempt to open one. If a retry can help, another attempt follows.
+    mutating func lose(_ why: GatewayFailure, retryMs: Int? = nil) {
+        guard let lost = disconnect(why.detail) else { return }
+        if lost.client == nil {
             failures = min(failures + 1, 20)
             if why.status == 204 { return end(lost.asked) }
             if why.status == 404, drop(why.mistakes) { return }
@@ -181,12 +202,13 @@ extension GatewayReader {
         return !wrong.isEmpty
     }
 
-    /// Handles the gateway's report whether this connection continues where the last one ended.
-    mutating func begin(client: String, isExact: Bool) {
+    /// Handles the gateway's report whether this connection continues where the last one ended, and how many missed events follow.
+    mutating func begin(client: String, isExact: Bool, unread: UInt64) {
         guard let asked = connection?.asked else { return }
         (failure, failures, mayControl, controlAt) = (nil, 0, true, now)
         connection?.client = client
         connection?.isExact = isExact
+        connection?.unread = isExact ? unread : 0
         if !isExact { lastEventID = "" }
         for name in asked {
             carry(name)
@@ -196,13 +218,23 @@ extension GatewayReader {
                 streams[name]?.forget()
                 streams[name]?.isBroken = false
             }
-            guard let outage = streams[name]?.outage else { continue }
+            guard streams[name]?.outage != nil else { continue }
             publish(name, .connected)
             if !isExact { streams[name]?.outage?.needsValue = true }
-            if isExact, !outage.needsValue {
-                endOutage(of: name, .continuous)
-                setState(of: name, streams[name]?.state ?? .connecting)
-            }
+        }
+        if isExact { read(0) }
+    }
+
+    /// Counts missed events that have arrived. With the last one, the outages end.
+    mutating func read(_ count: UInt64) {
+        guard let open = connection, open.isExact else { return }
+        let (left, isOver) = open.unread.subtractingReportingOverflow(count)
+        connection?.unread = isOver ? 0 : open.unread == .max && count < .max ? .max : left
+        guard connection?.unread == 0 else { return }
+        for name in open.carried.keys {
+            guard let stream = streams[name], let outage = stream.outage, !outage.needsValue, !outage.isUpstreams else { continue }
+            endOutage(of: name, .continuous)
+            setState(of: name, stream.state)
         }
     }
 
@@ -218,7 +250,8 @@ extension GatewayReader {
 
     /// Requests the difference between the observed streams and the connection's streams.
     private mutating func reconcile() {
-        guard let open = connection, let client = open.client, open.control == nil, now >= controlAt else { return }
+        // A change of the connection would change the number of events to come.
+        guard let open = connection, let client = open.client, open.control == nil, open.unread == 0, now >= controlAt else { return }
         for name in open.carried.keys where streams[name]?.wantsFetch == true {
             streams[name]?.wantsFetch = false
             effects.append(.fetch(name))

@@ -51,7 +51,7 @@ for (const { name, streams, steps } of feeds) {
   [now, sources, reading, asked] = [{}, [], new Set(streams), []];
   const [heard, resumes, asks] = [[], [null], []];
   const feed = new Feed(streams, { url: 'http://gateway.test/', shared: false });
-  for (const event of ['session', 'update', 'fetch', 'recover', 'fail', 'connect', 'disconnect', 'status', 'gap', 'bye']) {
+  for (const event of ['session', 'update', 'fetch', 'recover', 'fail', 'connect', 'disconnect', 'status', 'gap', 'live', 'bye']) {
     feed.addEventListener(event, () => heard.push(event));
   }
   for (const [index, step] of steps.entries()) {
@@ -61,9 +61,10 @@ for (const { name, streams, steps } of feeds) {
     now = step;
     heard.length = 0;
     if (event === 'cut') sources.at(-1).onerror();
+    else if (event === 'suspend' || event === 'resume') feed[event]();
     else sources.at(-1).say(step);
     await pass();
-    if (event !== 'cut' && event !== 'novelty' && heard.includes(event) !== (step.told ?? true)) wrong('it tells', heard);
+    if (!['cut', 'novelty', 'suspend', 'resume'].includes(event) && heard.includes(event) !== (step.told ?? true)) wrong('it tells', heard);
     if ('value' in step && !isDeepStrictEqual(feed.get(stream) ?? null, step.value)) wrong('it holds', feed.get(stream));
     const { state, age, unverified } = stream ? feed.status(stream) : {};
     if (step.state && state !== step.state) wrong('it is', state);

@@ -83,9 +83,11 @@ class Script(Gateway):
     def send(self, step):
         if "half" in step:
             self.outbox.put(step["half"])
-        if step["event"] != "cut":
+        if step["event"] == "resume":
+            return
+        if step["event"] not in ("cut", "suspend"):
             self.outbox.put("retry: 1\n" + event(step["event"], step["data"], step.get("id")))
-        if step["event"] in ("cut", "bye"):
+        if step["event"] in ("cut", "suspend", "bye"):
             self.outbox.put(None)
 
     def play(self, file, last):

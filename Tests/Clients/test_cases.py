@@ -62,14 +62,18 @@ class CasesTests(unittest.TestCase):
         asks, resumes = [], [None]
         for number, step in enumerate(steps, 1):
             server.active, server.status = step.get("active", server.active), step.get("answers", 200)
+            if step["event"] in ("suspend", "resume"):
+                getattr(feed, step["event"])()
             server.send(step)
+            resumes += [step["resumesFrom"]] if "resumesFrom" in step else []
+            if step["event"] == "resume":
+                continue
             if not step.get("told", True):
                 continue
             event = next(feed)
-            self.assertEqual(event.name, "lost" if step["event"] == "cut" else step["event"], number)
+            self.assertEqual(event.name, "lost" if step["event"] in ("cut", "suspend") else step["event"], number)
             self.assertEqual(self.posts(server)[: len(asks)], asks, number)
             asks += [f"/events/c/{action}" for action in step.get("asks", [])]
-            resumes += [step["resumesFrom"]] if "resumesFrom" in step else []
             if "asks" in step:
                 self.assertIsNone(feed.get(step["stream"]), number)
             if "value" in step:

@@ -75,9 +75,11 @@ private struct TableFeed {
         harness.told = []
         harness.advance(.milliseconds(1))
         if let half = step["half"] as? String { harness.receive(half) }
-        if step.text("event") == "cut" {
-            harness.cut()
-        } else {
+        switch step.text("event") {
+        case "cut": harness.cut()
+        case "suspend": harness.step(.suspend)
+        case "resume": harness.step(.resume)
+        default:
             let data = step.object("data")
             let about = (data["stream"] as? String).flatMap { FuturesServiceStreamName($0) }
             let text = String(decoding: about.map { Table.data(data, $0) } ?? Table.json(data), as: UTF8.self)
@@ -108,7 +110,7 @@ private struct TableFeed {
             #expect(content.map { (age..<age + 1000).contains($0.unverifiedMs) } == true, "\(place)")
         }
         if step["resumesFrom"] != nil {
-            harness.advanceToDeadline()
+            if step.text("event") != "resume" { harness.advanceToDeadline() }
             begin(step)
         }
         if let stops = step["stops"] as? String {

@@ -43,6 +43,28 @@ import Testing
         try await gateway.stop()
     }
 
+    @Test func aSuspendedServiceShowsNothingAsLive() async throws {
+        let gateway = try await CuttingGateway.start(seed: 3)
+        let service = FuturesFeedService(gateway: Gateway(gateway.url))
+        _ = try await service.latest(of: .aggregateTrade(symbol: "BTCUSDT"))
+        service.suspend()
+        #expect(service.state(of: CuttingGateway.stream) == .recovering)
+        let connections = gateway.state.withLockedValue { $0.resumes.count }
+        var isFirst = true
+        for try await event in service.events(of: .aggregateTrade(symbol: "BTCUSDT")) {
+            if isFirst {
+                #expect(event.state == .recovering && gateway.state.withLockedValue { $0.resumes.count } == connections)
+                service.resume()
+            } else if event.state == .live {
+                break
+            }
+            isFirst = false
+        }
+        #expect(gateway.state.withLockedValue { $0.resumes.count } > connections)
+        await service.stop()
+        try await gateway.stop()
+    }
+
     @Test func aKeyGoesWithEveryRequestAndIsAskedForEachTime() async throws {
         let gateway = try await CuttingGateway.start(key: "secret")
         let asked = NIOLockedValueBox(0)

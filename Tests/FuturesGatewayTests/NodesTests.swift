@@ -316,6 +316,13 @@ private struct Nodes {
             _ = try await reader.next("disconnect")
             _ = try await reader.next("status") { $0.data["state"] == "stale" }
             #expect(try await nodes.edges[0].get("/streams/\(Self.stream)").header("X-Feed-State") == "stale")
+            // A reader that was not connected when the log fell silent.
+            let newest = try #require(try await nodes.edges[0].get("/streams/\(Self.stream)").header("Link")?.firstMatch(of: /lastEventId=([^>]+)/))
+            let resumed = try await nodes.edges[0].events("streams=\(Self.stream)&lastEventId=\(newest.1)")
+            #expect(resumed.session.data["resume"] == "exact" && resumed.session.data["replayed"] == 2)
+            #expect(try await resumed.next().name == "disconnect")
+            let status = try await resumed.next()
+            #expect(status.name == "status" && status.data["state"] == "stale")
             let deadline = ContinuousClock.now + .seconds(30)
             while try await !nodes.edges[0].get("/readyz").text.hasPrefix("the log has delivered nothing for ") {
                 guard ContinuousClock.now < deadline else { throw Unexpected("the edge says that it is ready") }

@@ -52,6 +52,7 @@ export interface FeedEvents {
   disconnect: { stream: string; reason: string };
   status: { stream: string; state: Exclude<State, 'lost'>; ageMs: number | null; unverifiedMs: number | null };
   gap: { stream: string; dropped: number };
+  live: { resume: 'exact' | 'reset' };
   bye: { code: ByeCode; reason: string; retryMs: number };
   connection: ConnectionState;
   refused: { stream: string; error?: string };
@@ -101,8 +102,11 @@ export class Feed extends EventTarget {
   remove(...names: string[]): void;
   /** Pauses streams on the gateway; without names, all streams. */
   pause(...names: string[]): void;
-  /** Resumes streams; without names, all streams. */
+  /** Resumes streams; without names, all streams. After `suspend` and without names, only the feed: it connects immediately. */
   resume(...names: string[]): void;
+  /** Reads nothing until `resume`, such as while an app is in the background. Until all missed events have arrived,
+   * every state is `lost`. A page that the browser freezes does this by itself. */
+  suspend(): void;
   /** Retries refused streams or a closed connection; a given credential is used from now on. */
   retry(credential?: Credential): void;
   /** Requests a path of the gateway, such as `streams/btcusdt@depth`, with the credential. */

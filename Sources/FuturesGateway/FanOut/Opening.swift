@@ -14,8 +14,8 @@ struct Opening: Sendable {
     let head: EventID
     /// Events about outages that began before the connection, unless it receives all missed events.
     var troubles: [UInt8] = []
-    /// Events to send even then, because the rings do not contain them.
-    var ownTroubles: [UInt8] = []
+    /// The events to send even then, because the rings do not contain them.
+    var ownTroubles: [[UInt8]] = []
 
     /// The value of `resume` that a reader gets: `exact` if missed events are replayed, `reset` if it gets snapshots instead, `none` if it is new.
     ///
@@ -49,7 +49,7 @@ struct CachedValue: Sendable {
 extension EventEncoder {
     /// The first event of a connection.
     ///
-    /// - Parameter replayed: How many events follow from the reader's last one; nil if it starts with snapshots.
+    /// - Parameter replayed: How many events of the rings follow the reader's last one; nil if it starts with snapshots.
     static func session(_ opening: Opening, replayed: Int?) -> [UInt8] {
         if let notifications = opening.options.notifications { return notifications.acknowledgement }
         let format = opening.options.format
@@ -61,7 +61,7 @@ extension EventEncoder {
                     $0.member("streams")
                     $0.array { json in for name in opening.streams { json.string(name.description) } }
                     $0.member("resume", opening.resumption(replayed: replayed))
-                    $0.member("replayed", replayed ?? 0)
+                    $0.member("replayed", replayed.map { $0 + opening.ownTroubles.count } ?? 0)
                     $0.member("heartbeat", opening.options.heartbeat)
                     if opening.options.tellsTimings {
                         $0.member("clock")
@@ -92,7 +92,7 @@ extension EventEncoder {
                             json.member("speed", replay.speed.description)
                         }
                     }
-                }) + format.end(nil) + (replayed == nil ? opening.troubles : opening.ownTroubles)
+                }) + format.end(nil) + (replayed == nil ? opening.troubles : Array(opening.ownTroubles.joined()))
     }
 
     /// Announces that the replay has ended and live events follow.

@@ -193,10 +193,17 @@ extension EventHub {
         }
     }
 
-    /// For a reader that resumes: the event `disconnect` for each stream that only this node has lost.
-    func ownTroubles(of names: [FuturesServiceStreamName], _ format: EventFormat) -> [UInt8] {
+    /// For a reader that resumes: `disconnect` and `status` for each stream that only this node has lost. Their number in the log is that of the
+    /// event before them, which the reader has.
+    func ownTroubles(of names: [FuturesServiceStreamName], _ format: EventFormat) -> [[UInt8]] {
         names.filter(feed.isCut).flatMap { name in
-            format.body("disconnect", of: name.description, EventEncoder.disconnected(name, Self.cut)) + format.end(nil)
+            let status = feed.status(of: name)
+            let kinds: [FeedEvent.Kind] = [
+                .disconnected(reason: Self.cut), .status(.stale, ageMs: status?.ageMs, unverifiedMs: status?.unverifiedMs),
+            ]
+            return kinds.compactMap { EventEncoder.words(FeedEvent(stream: name, id: feed.head, kind: $0)) }.map {
+                format.body(of: name.description, like: Array($0.body)) + format.end(nil)
+            }
         }
     }
 

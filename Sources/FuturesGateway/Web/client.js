@@ -18,7 +18,7 @@ function home() {
 /** Streams of a gateway. Dispatches the server's events as `CustomEvent`s (`update`, `fetch`, `status`, …) whose `detail` is their data,
  * `connection` when the connection's state changes, and `refused` for a stream that the gateway refuses. */
 export class Feed extends EventTarget {
-  #link; #base; #credential; #isHidden; #wants; #paused = new Set(); #streams = new Map(); #stores = new Map(); #lent = new Set(); #isTelling = false;
+  #link; #base; #credential; #isSuspended = false; #isHidden; #wants; #paused = new Set(); #streams = new Map(); #stores = new Map(); #lent = new Set(); #isTelling = false;
   #connection = { state: 'connecting' };
   /** @param {string[]} names the first streams
    * @param {{url?: string|URL, credential?: string|(() => string|Promise<string>), shared?: boolean, pauseWhenHidden?: boolean}} [options]
@@ -29,8 +29,11 @@ export class Feed extends EventTarget {
     [this.#base, this.#wants] = [new URL(url, globalThis.location?.href).href, new Set(names)];
     this.#isHidden = () => pauseWhenHidden && globalThis.document?.visibilityState === 'hidden';
     globalThis.document?.addEventListener('visibilitychange', () => this.#say());
-    globalThis.addEventListener?.('pagehide', () => this.#say({ bye: true }));
-    globalThis.addEventListener?.('pageshow', () => this.#say());
+    for (const [target, out, back] of [[globalThis, 'pagehide', 'pageshow'], [globalThis.document, 'freeze', 'resume']]) {
+      let isOut = false;
+      target?.addEventListener?.(out, () => { isOut = !this.#isSuspended; this.suspend(); });
+      target?.addEventListener?.(back, () => { if (isOut) this.#wake(); isOut = false; });
+    }
     this.#connect(credential, shared);
   }
 
@@ -53,11 +56,13 @@ export class Feed extends EventTarget {
   }
 
   #say(more) {
+    if (this.#isSuspended && !more?.bye) return;
     const wish = { wants: [...this.#wants], paused: [...this.#paused], hidden: this.#isHidden(), ...more };
     this.#link?.send({ base: this.#base, credential: this.#credential, ...wish });
   }
 
   #hear({ event, data, rule }) {
+    if (this.#isSuspended) return;
     if (data.stream && !this.#wants.has(data.stream)) return;
     const stream = this.#streams.get(data.stream) ?? { state: 'connecting' };
     if (data.stream) this.#streams.set(data.stream, stream);
@@ -139,8 +144,21 @@ export class Feed extends EventTarget {
   remove(...names) { this.#change(names, (name) => [this.#wants, this.#paused, this.#streams].forEach((part) => part.delete(name))); }
   /** Pauses streams on the server; without names, all streams. @param {...string} names */
   pause(...names) { this.#change(names.length ? names : this.#wants, (name) => this.#paused.add(name)); }
-  /** Resumes streams; each sends its latest value and continues live. Without names, all streams. @param {...string} names */
-  resume(...names) { this.#change(names.length ? names : this.#wants, (name) => this.#paused.delete(name)); }
+  /** Resumes streams; each sends its latest value and continues live. Without names, all streams; after {@link suspend} only the feed.
+   * @param {...string} names */
+  resume(...names) {
+    if (this.#isSuspended && !names.length) this.#wake();
+    else this.#change(names.length ? names : this.#wants, (name) => this.#paused.delete(name));
+  }
+  /** Reads nothing until {@link resume}, such as while an app is in the background. Until all missed events have arrived, every
+   * state is `lost`. A page that the browser freezes does this by itself. */
+  suspend() {
+    if (this.#isSuspended) return;
+    this.#say({ bye: true });
+    this.#hear({ event: 'connection', data: { ...this.#connection, state: 'lost' } });
+    this.#isSuspended = true;
+  }
+  #wake() { this.#isSuspended = false; this.#say({ renew: true }); }
   /** Retries refused streams or a closed connection; a given key or token is used from now on. @param {string} [credential] */
   retry(credential = this.#credential) {
     if (credential !== this.#credential) { this.#say({ bye: true }); this.#connect(credential, this.isShared); }

@@ -3,8 +3,8 @@
 import { ruleFor, StreamContent } from './content.js';
 
 /** The name of shared workers and channels. Increase the number when the messages between tabs and their connection change. */
-export const sharedName = 'futures-gateway 5';
-const eventNames = ['session', 'update', 'fetch', 'recover', 'fail', 'connect', 'disconnect', 'status', 'gap', 'bye', 'heartbeat'];
+export const sharedName = 'futures-gateway 6';
+const eventNames = ['session', 'update', 'fetch', 'recover', 'fail', 'connect', 'disconnect', 'status', 'gap', 'live', 'bye', 'heartbeat'];
 const soon = (ms = 2000) => ms * (0.75 + Math.random() / 2);
 const later = ({ ageMs, unverifiedMs }, passed) => ({ ageMs: ageMs + passed, unverifiedMs: unverifiedMs + passed });
 
@@ -18,14 +18,17 @@ export async function request(base, credential, path, { headers, ...options } = 
 export class Connection {
   #tabs = new Map(); #streams = new Map(); #reading = new Set(); #paused = new Set(); #broken = new Set(); #work = Promise.resolve();
   #base; #credential; #catalogue; #upstreams; #listed; #source; #session; #lastID; #timer; #state = { state: 'connecting' };
+  #unread = 0; // How many missed events are still to come. Until then, no content of before is shown as current.
   /** Handles a tab's message: the gateway, and all streams that the tab wants. A stream that the tab starts to show first gets its current content. */
-  serve(port, { base, credential, wants, paused, hidden, lock, retry, bye }) {
+  serve(port, { base, credential, wants, paused, hidden, lock, retry, renew, bye }) {
     // A port does not report that its tab has closed, but the tab's lock is then released.
     if (lock) navigator.locks.request(lock, () => this.serve(port, { bye: true }));
     if (bye) return this.#tabs.delete(port) && this.#reconcile();
     const [before, live] = [this.#tabs.get(port), new Set(hidden ? [] : wants.filter((name) => !paused.includes(name)))];
     [this.#base, this.#credential] = [base, credential];
     this.#tabs.set(port, { wants: new Set(wants), live });
+    // After a suspension, the connection may be dead.
+    if (renew && this.#state.state !== 'closed') this.#reopen(0);
     if (!before) port.postMessage({ event: 'connection', data: this.#state });
     if ((retry || !before) && this.#state.state === 'closed') this.#reopen(0);
     for (const [name, { content, data, rule, at }] of this.#streams) {
@@ -47,7 +50,7 @@ export class Connection {
   #reconcile() { this.#work = this.#work.then(() => this.#step()).catch(() => this.#reopen()); }
   async #step() {
     const [wants, live] = ['wants', 'live'].map((part) => new Set([...this.#tabs.values()].flatMap((tab) => [...tab[part]])));
-    if (!wants.size) this.#close();
+    if (!wants.size) this.#close(this.#state.state === 'open' ? 'connecting' : '');
     else if (!this.#source && !this.#timer && this.#state.state !== 'closed') await this.#open([...wants]);
     const [session, reading] = [this.#session, [...this.#reading]];
     const [action, names] = Object.entries({
@@ -56,7 +59,8 @@ export class Connection {
       pause: reading.filter((name) => !live.has(name) && !this.#paused.has(name)),
       resume: reading.filter((name) => live.has(name) && this.#paused.has(name)),
     }).find(([, names]) => names.length) ?? [];
-    if (!session || !action) return;
+    // A change of the connection would change the number of missed events to come.
+    if (!session || this.#unread || !action) return;
     const answer = await this.#ask(`events/${session.client}/${action}?streams=${names.map(encodeURIComponent)}`, 'POST');
     if (session !== this.#session) return;
     if (answer.status !== 200) this.#judge(answer, names);
@@ -126,12 +130,17 @@ export class Connection {
     if (event === 'session') {
       [this.#session, this.#reading, this.#paused, this.#broken] = [data, new Set(data.streams), new Set(), new Set()];
       if (data.resume !== 'exact') this.#streams.clear();
-      this.#become('open');
+      this.#unread = data.resume !== 'exact' ? 0 : data.replay ? Infinity : data.replayed;
     }
     if (data.stream) this.#keep(event, data, data.stream);
     else if (event !== 'heartbeat') this.#tell({ event, data });
-    if (event === 'bye') this.#reopen(data.retryMs);
-    if (event === 'session' || this.#broken.size) this.#reconcile();
+    if (event === 'bye') return this.#reopen(data.retryMs);
+    const wasUnread = event === 'session' || this.#unread > 0;
+    if (event === 'live') this.#unread = 0;
+    else if (!['session', 'heartbeat'].includes(event)) this.#unread = Math.max(0, this.#unread - (event === 'gap' ? data.dropped : 1));
+    const isReady = wasUnread && !this.#unread;
+    if (isReady) this.#become('open');
+    if (isReady || this.#broken.size) this.#reconcile();
   }
   /** Keeps a stream's data for tabs that start later, and passes it on. */
   #keep(event, data, name) {

@@ -3,6 +3,7 @@
 import asyncio
 import importlib
 import json
+import math
 import socket
 import ssl
 import threading
@@ -69,9 +70,12 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
         self._listing: dict[str, Any] = {}
         self._listed: dict[tuple[str, str], tuple[int | None, int | None, float]] = {}
         self._line: tuple[HTTPResponse, socket.socket] | None = None
+        self._opening: Any = None  # The request that opens the connection.
         self._pending: deque[tuple[str, str, str]] = deque()
         self._rest, self._fields, self._last_id, self._client = b"", dict[str, str](), "", ""
         self._retry_ms, self._retry_at, self._renew_at = 2000, 0.0, 0.0
+        self._unread = 0.0  # Missed events that are still to come; infinite before `session` and `live`.
+        self._is_suspended, self._is_hung_up, self._nudged = False, False, threading.Event()
         self._closing, self._reading = threading.Event(), threading.Lock()
         self._job: Future[None] | None = None
 
@@ -103,10 +107,26 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
     def close(self) -> None:
         """Ends the connection and the loop, from any thread."""
         self._closing.set()
-        if line := self._line:
-            with suppress(OSError):
-                socket.socket.shutdown(line[1], socket.SHUT_RDWR)
+        self._hang_up()
         self._drop()
+
+    def suspend(self) -> None:
+        """Ends the connection until `resume`, from any thread. Until all missed events have arrived, every state is `lost`."""
+        self._is_suspended = True
+        self._hang_up()
+
+    def resume(self) -> None:
+        """Connects immediately, from any thread, even if a connection seems to be open: it may be dead after a suspension."""
+        self._is_suspended = False
+        self._hang_up()
+
+    def _hang_up(self) -> None:
+        self._is_hung_up, self._retry_at = True, 0.0
+        self._nudged.set()
+        for one in (self._line and self._line[1], self._opening and self._opening.sock):
+            if one:
+                with suppress(OSError):
+                    socket.socket.shutdown(one, socket.SHUT_RDWR)
 
     def get(self, name: str) -> Any:
         """The content of a stream that this feed reads, with all changes merged; None before its first snapshot."""
@@ -117,7 +137,7 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
         stream = self._streams.get(name) or StreamContent({})
         *times, at = stream.times
         age, unverified = (None if ms is None else ms + int((time.monotonic() - at) * 1000) for ms in times)
-        is_here = self._line or not stream.id
+        is_here = self._line and not self._unread and not self._is_hung_up or not stream.id
         return {"stream": name, "id": stream.id, "state": stream.state if is_here else "lost", "ageMs": age, "unverifiedMs": unverified}
 
     def snapshot(self, name: str, *, depth: int = 0, max_age: int = 0, max_unverified: int = 0, wait: int = 0) -> dict[str, Any]:
@@ -163,13 +183,14 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
             self._drop()
             raise FeedError("notAGateway", f"What {self._url} sends cannot be read ({error!r}). Give the gateway's address.") from error
 
-    def _send(self, method: str, path: str, kind: str, headers: dict[str, str]) -> tuple[HTTPResponse, socket.socket]:
-        """The response and its socket; raises unless it is a success of this media type."""
+    def _send(self, method: str, path: str, kind: str, headers: dict[str, str], *, opens: bool = False) -> tuple[HTTPResponse, socket.socket]:
+        """The response and its socket; raises unless it is a success of this media type. `opens`: it is a part of opening the connection."""
         key = str(self._credential() if callable(self._credential) else self._credential or "")
         if not (key.isascii() and key.isprintable()):
             raise FeedError("badArgument", "A credential is a line of ASCII; give the key or token as it was issued.")
         with self._told():
             line: HTTPConnection = self._make(self._host, self._port, timeout=_SILENCE)
+            self._opening = line if opens else self._opening
             line.request(method, self._path + path, headers=headers | {"Accept": kind} | ({"Authorization": f"Bearer {key}"} if key else {}))
             opened: socket.socket = line.sock
             response = line.getresponse()
@@ -187,8 +208,8 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
             raise FeedError("notAGateway", f"What answers at {self._url} is no gateway. Give the gateway's address.")
         return response, opened
 
-    def _ask(self, method: str, path: str) -> dict[str, Any]:
-        response, opened = self._send(method, path, "application/json", {})
+    def _ask(self, method: str, path: str, *, opens: bool = False) -> dict[str, Any]:
+        response, opened = self._send(method, path, "application/json", {}, opens=opens)
         with opened, response, self._told():
             answer: dict[str, Any] = dict(json.loads(response.read(_LONGEST), parse_float=Decimal))
         return answer
@@ -206,31 +227,45 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
             raise FeedError("badArgument", "Another loop reads this feed; make a Feed for each loop.")
         try:
             with self._told():
-                if not self._line and not self._closing.wait(max(0.0, self._retry_at - time.monotonic())):
-                    self._open()
-                elif self._broken and time.monotonic() >= self._renew_at:
+                if not self._line:
+                    self._wait()
+                    if not self._closing.is_set():
+                        self._open()
+                elif self._broken and not self._unread and time.monotonic() >= self._renew_at:
                     self._renew()
                 if self._line and not self._closing.is_set():
                     self._parse(self._line[0].read1(_PIECE))
         except FeedError as error:
             self._drop()
-            if not self._closing.is_set() and not (self._client and error.code in ("unreachable", "limited", "unavailable")):
+            is_asked = self._closing.is_set() or self._is_hung_up
+            if not is_asked and not (self._client and error.code in ("unreachable", "limited", "unavailable")):
                 raise
-            self._retry_at = time.monotonic() + self._retry_ms / 1000
-            self._pending.append(("lost", json.dumps({"reason": str(error), "retryMs": self._retry_ms}), ""))
+            reason, wait = ("The program ended the connection.", 0) if is_asked else (str(error), self._retry_ms)
+            self._retry_at = time.monotonic() + wait / 1000
+            self._pending.append(("lost", json.dumps({"reason": reason, "retryMs": wait}), ""))
         finally:
             if self._closing.is_set():
                 self._drop()
             self._reading.release()
 
+    def _wait(self) -> None:
+        """Waits until a connection may be opened."""
+        while not self._closing.is_set() and (self._is_suspended or time.monotonic() < self._retry_at):
+            self._nudged.wait(None if self._is_suspended else max(0.0, self._retry_at - time.monotonic()))
+            self._nudged.clear()
+
     def _open(self) -> None:
+        self._is_hung_up = False
         if not self._names:
             raise FeedError("badArgument", "There is nothing to read; give Feed the names of streams.")
-        self._listing, now = self._ask("GET", "/streams"), time.monotonic()
+        self._listing, now = self._ask("GET", "/streams", opens=True), time.monotonic()
         self._listed = {(one["stream"], one.get("id")): (one.get("ageMs"), one.get("unverifiedMs"), now) for one in self._listing["active"]}
         resume, path = {"Last-Event-ID": self._last_id} if self._last_id else {}, f"/events?streams={self._names}"
-        self._line = self._send("GET", path, "text/event-stream", resume)
-        self._rest, self._fields = b"", {}
+        self._unread = math.inf
+        self._line = self._send("GET", path, "text/event-stream", resume, opens=True)
+        self._rest, self._fields, self._opening = b"", {}, None
+        if self._is_hung_up or self._is_suspended:
+            raise ConnectionError("the program ended it")
 
     def _renew(self) -> None:
         """Resubscribes streams whose changes do not follow, so that they start with their snapshots. If that fails, all streams start over."""
@@ -267,7 +302,10 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
         while self._pending:
             name, data, identity = self._pending.popleft()
             with self._told():
-                if event := self._take(name, json.loads(data, parse_float=Decimal), identity):
+                event = self._take(name, read := json.loads(data, parse_float=Decimal), identity)
+                if name not in ("session", "bye", "lost"):
+                    self._unread = 0 if name == "live" else max(0, self._unread - (read["dropped"] if name == "gap" else 1))
+                if event:
                     return event
         return None
 
@@ -276,6 +314,7 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
         self._last_id = identity or self._last_id
         if name == "session":
             self._client = data["client"]
+            self._unread = 0 if data["resume"] != "exact" else math.inf if "replay" in data else data.get("replayed", 0)
             if data["resume"] != "exact":
                 self._streams, self._broken = {}, set()
         elif name == "bye":
