@@ -19,7 +19,6 @@ struct GatewayReader {
         case fetchFailed(FuturesServiceStreamName, GatewayFailure)
         /// The app wants no connection until `resume`.
         case suspend
-        /// Also opens a connection without a delay, because the old one may be dead.
         case resume
         case deadline
     }
@@ -94,9 +93,7 @@ struct GatewayReader {
         case .controlled(let attempt, let failure): if attempt == connection?.attempt { controlled(failure) }
         case .fetchFailed(let name, let failure): publish(name, .failed(failure.feedError, fetch: true))
         case .suspend: suspend()
-        case .resume:
-            suspend()
-            (isSuspended, retryAt, failures) = (false, nil, 0)
+        case .resume: if isSuspended { (isSuspended, retryAt, failures) = (false, nil, 0) }
         case .deadline: pass()
         }
         connect()

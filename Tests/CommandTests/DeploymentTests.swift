@@ -62,13 +62,16 @@ import Yams
         for name in gateway["environment"]?.mapping?.keys.compactMap(\.string) ?? [] { #expect(ServeSettings.variables.contains(name)) }
         #expect(gateway["read_only"]?.bool == true)
         #expect(gateway["ports"]?.sequence?.first?.string?.hasSuffix(":\(ServeSettings().port.standard)") == true)
-        for service in ["prometheus", "grafana"] {
+        for service in ["prometheus", "alertmanager", "grafana"] {
             for volume in compose["services"]?[service]?["volumes"]?.sequence?.compactMap(\.string) ?? [] where volume.hasPrefix("./") {
                 let file = try #require(volume.split(separator: ":").first)
                 #expect(FileManager.default.fileExists(atPath: Self.root.appending(path: String(file)).path(percentEncoded: false)), "\(file)")
             }
         }
-        let scraped = try documents("ops/prometheus/prometheus.yml")[0]["scrape_configs"]?.sequence?.first
+        let prometheus = try documents("ops/prometheus/prometheus.yml")[0]
+        let told = prometheus["alerting"]?["alertmanagers"]?.sequence?.first?["static_configs"]?.sequence?.first?["targets"]?.sequence?.first
+        #expect(told?.string == "alertmanager:9093" && compose["services"]?["alertmanager"] != nil)
+        let scraped = prometheus["scrape_configs"]?.sequence?.first
         #expect(scraped?["static_configs"]?.sequence?.first?["targets"]?.sequence?.first?.string == "gateway:\(ServeSettings().port.standard)")
     }
 

@@ -1,4 +1,4 @@
-"""docs/operate/alerts.md has a section for each alert of ops/prometheus, and each alert names its own."""
+"""docs/operate/runbooks.md has a section for each alert of ops/prometheus, and each alert names its own."""
 
 import pathlib
 import re
@@ -14,7 +14,7 @@ class RunbookTests(unittest.TestCase):
         self.assertGreater(len(names), 20)
         for name, rule in zip(names, rules):
             self.assertEqual(re.findall(r"runbook_url: \S+#(\S+)", rule), [name.lower()])
-        self.assertEqual(re.findall(r"(?m)^### (\S+)$", (ROOT / "docs" / "operate" / "alerts.md").read_text()), names)
+        self.assertEqual(re.findall(r"(?m)^### (\S+)$", (ROOT / "docs" / "operate" / "runbooks.md").read_text()), names)
 
 
 if __name__ == "__main__":

@@ -116,9 +116,10 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
         self._hang_up()
 
     def resume(self) -> None:
-        """Connects immediately, from any thread, even if a connection seems to be open: it may be dead after a suspension."""
-        self._is_suspended = False
-        self._hang_up()
+        """Connects immediately after `suspend`, from any thread; otherwise it does nothing."""
+        if self._is_suspended:
+            self._is_suspended = False
+            self._nudged.set()
 
     def _hang_up(self) -> None:
         self._is_hung_up, self._retry_at = True, 0.0
