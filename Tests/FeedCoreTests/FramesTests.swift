@@ -22,6 +22,8 @@ import Testing
 
         mutating func receive(_ rows: FeedRows, _ text: String) { core.receive(name, rows, text) }
 
+        var state: FeedState? { core.core.status(of: name, now: core.now)?.state }
+
         var passed: [String?] {
             core.effects.compactMap { effect -> String?? in
                 if case .passOn(let message) = effect { .some(message.text.map { String(decoding: $0, as: UTF8.self) }) } else { nil }
@@ -188,6 +190,95 @@ import Testing
         setup.core.acknowledge()
         setup.answerFetches(bar)
         #expect(setup.passed.contains(nil) == isHidden, "\(setup.passed)")
+    }
+
+    /// REST and messages that were not passed on may close a hole before the next message arrives.
+    @Test func tradesThatOnlyTheContentHasAreReportedAsMissing() {
+        var setup = Setup(.trade(symbol: Self.btc))
+        let one = DecimalString(checked: "1")
+        let trades = { (ids: ClosedRange<UInt64>) in
+            FeedRows.trade(ids.map { Trade(id: $0, price: one, quantity: one, type: nil, time: Int64($0), isBuyerMaker: false) })
+        }
+        setup.answerFetches(trades(1...1))
+        setup.receive(trades(2...2), "2")
+        setup.core.forgetEffects()
+        setup.receive(trades(5...5), "5")
+        setup.core.pass(.seconds(2))
+        setup.answerFetches(trades(1...5))
+        #expect(setup.state == .live)
+        setup.receive(trades(6...6), "6")
+        #expect(setup.passed == [nil, "6"])
+    }
+
+    @Test func anOlderMessageIsNotPassedOn() {
+        var setup = Setup(.bookTicker(symbol: Self.btc))
+        setup.receive(Self.ticker(5), "five")
+        setup.receive(Self.ticker(3), "three")
+        setup.receive(Self.ticker(6), "six")
+        #expect(setup.passed == ["five", "six"])
+    }
+
+    @Test func aNodeOfTheVenueThatLagsBehindEndsNoOutage() {
+        var setup = Setup(.bookTicker(symbol: Self.btc))
+        setup.answerFetches(Self.ticker(4))
+        setup.receive(Self.ticker(5), "five")
+        setup.core.reconnect()
+        setup.core.acknowledge()
+        setup.receive(Self.ticker(3), "three")
+        setup.receive(Self.ticker(4), "four")
+        #expect(setup.state != .live)
+        setup.receive(Self.ticker(6), "six")
+        #expect(setup.state == .live)
+        #expect(setup.passed == ["six"], "beside five before the outage")
+    }
+
+    /// A reader would hold the old value for as long as the market is quiet.
+    @Test(arguments: [true, false]) func aSocketIsClosedIfOnlyRESTHasTheNewValue(_ arrives: Bool) {
+        var setup = Setup(.bookTicker(symbol: Self.btc))
+        setup.answerFetches(Self.ticker(4))
+        setup.receive(Self.ticker(5), "five")
+        setup.core.reconnect()
+        setup.core.acknowledge()
+        let two = DecimalString(checked: "2")
+        setup.answerFetches(
+            .bookTicker([BookTicker(symbol: Self.btc, bidPrice: two, bidQuantity: two, askPrice: two, askQuantity: two, updateID: nil, time: 9)]))
+        #expect(setup.state == .live)
+        if arrives { setup.receive(Self.ticker(10), "ten") }
+        setup.core.pass(.seconds(4))
+        #expect(setup.passed == [arrives ? "ten" : nil], "beside five before the outage")
+    }
+
+    @Test func aBarWhoseFinalMessageNeverCameIsReported() {
+        var setup = Setup(.kline(symbol: Self.btc, interval: .minute1))
+        let one = DecimalString(checked: "1")
+        func bar(_ minutes: Int64..., isClosed: Bool) -> FeedRows {
+            .kline(
+                minutes.map { minute in
+                    Kline(
+                        openTime: minute * 60_000, closeTime: minute * 60_000 + 59_999, open: one, high: one, low: one, close: one, volume: one,
+                        quoteVolume: one, tradeCount: 1, takerBuyVolume: one, takerBuyQuoteVolume: one, isClosed: isClosed)
+                })
+        }
+        setup.answerFetches(bar(0, isClosed: false))
+        setup.receive(bar(0, isClosed: true), "the end of 0")
+        setup.receive(bar(1, isClosed: false), "1")
+        setup.receive(bar(2, isClosed: false), "2")
+        setup.core.pass(.seconds(2))
+        setup.answerFetches(bar(0, 1, 2, isClosed: false))
+        setup.receive(bar(2, isClosed: true), "the end of 2")
+        #expect(setup.passed == ["the end of 0", "1", nil, "the end of 2"])
+    }
+
+    @Test func aTradeThatIsRepeatedToAStaleStreamIsNotPublishedAgain() {
+        var setup = Setup(.aggregateTrade(symbol: Self.btc), backfillLimit: 100)
+        setup.answerFetches(Self.trade(1))
+        setup.receive(Self.trade(2), "2")
+        for _ in 0..<900 where setup.state == .live { setup.core.pass(.seconds(1)) }
+        #expect(setup.state == .stale)
+        setup.core.forgetEffects()
+        for _ in 0..<5 { setup.receive(Self.trade(2), "2 again") }
+        let updates = setup.core.effects.filter { if case .publish(let event) = $0, case .updated = event.kind { true } else { false } }
+        #expect(updates.isEmpty)
     }
 
     @Test func aTradeIsPassedOnOnce() {

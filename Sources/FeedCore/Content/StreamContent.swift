@@ -131,6 +131,10 @@ struct StreamContent: Sendable {
         return book.lastUpdateID > snapshot.lastUpdateID && (snapshot.time <= 0 || snapshot.time <= book.time)
     }
 
+    /// Whether a message of a stream with a single value is older than that value, by its number and its time. A venue that restarted its numbering
+    /// sends lower numbers, but no earlier time.
+    func isNewer(thanMessage rows: FeedRows) -> Bool { table?.isNewer(thanMessage: rows) ?? false }
+
     /// The number of the rows if it is so far ahead of the content that it cannot be true.
     func leap(to other: FeedRows) -> UInt64? {
         if let table { return table.leap(to: other) }
@@ -160,6 +164,7 @@ protocol ContentTable: Sendable {
     var lacksIdentity: Bool { get }
     func compared(with other: FeedRows) -> Comparison?
     func isNewer(than other: FeedRows) -> Bool
+    func isNewer(thanMessage rows: FeedRows) -> Bool
     var isFinished: Bool { get }
     func hasHole(before rows: FeedRows) -> Bool
     func hasHole(besidesThoseOf answer: FeedRows) -> Bool
@@ -173,6 +178,7 @@ protocol ContentTable: Sendable {
 }
 
 extension ContentTable {
+    func isNewer(thanMessage rows: FeedRows) -> Bool { false }
     var isFinished: Bool { false }
     func hasHole(before rows: FeedRows) -> Bool { false }
     func hasHole(besidesThoseOf answer: FeedRows) -> Bool { false }
@@ -261,6 +267,11 @@ extension RowTable: ContentTable {
         guard compared(with: other) == .older, let others = Row.rows(in: other), let newest = others.lazy.map(\.venueTime).max() else { return false }
         // A lower number with a later time is not older, because the venue restarted its numbering.
         return newest <= rows.lazy.map(\.venueTime).max() ?? newest
+    }
+
+    func isNewer(thanMessage other: FeedRows) -> Bool {
+        guard let row = Row.rows(in: other)?.last, let known = known(row.key) else { return false }
+        return row.isOlder(than: known) && row.venueTime < known.venueTime
     }
 
     @specialized(where Row == MarkPrice)

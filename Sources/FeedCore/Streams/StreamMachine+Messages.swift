@@ -81,16 +81,18 @@ extension StreamMachine {
     mutating func merge(_ rows: FeedRows, eventTime: Int64?, arrivedAt: Instant, _ feed: inout FeedContext) {
         // Another replica of the venue may answer a poll with an earlier value.
         if traits.isPolled, let eventTime, let known = self.eventTime, eventTime < known, contentID != nil { return }
-        let (beginsAnew, isWhole) = (content.beginsAnew, policy.isWholeWithEachMessage)
+        let (beginsAnew, isWhole, lastID) = (content.beginsAnew, policy.isWholeWithEachMessage, content.lastID)
+        if isOutdated(rows, &feed) { return }
         guard let changed = content.update(rows) else { return leaveOutOtherData(&feed) }
-        let isHeard = freshness.provedAt == feed.punctuality.evidence(of: arrivedAt) && freshness.refuted == nil
+        let isHeard = freshness.provedAt == feed.punctuality.evidence(of: arrivedAt) && freshness.refuted == nil && freshness.stalls == 0
         if changed.count > 0 || isAnswer(eventTime: eventTime), !isHeard { hearNews(of: arrivedAt, &feed) }
         freshness.hasMessage = true
         if isWhole, freshness.outage == nil { fetching.need = .nothing }
         subscriptionConfirmed(&feed)
         let isFirst = contentID == nil
-        let recovers = isWholeAfterUpdate && freshness.outage != nil
-        if recovers, freshness.outage?.awaitsMessage == false {
+        let recovers = isWholeAfterUpdate && freshness.outage?.awaitsMessage == false
+        if recovers {
+            if isWhole { fetching.believe() }
             if case .possible = fetching.backfill { fetching.backfill = .none }
             endOutage(with: content.ids, &feed)
         }
@@ -101,7 +103,18 @@ extension StreamMachine {
         remember(source: traits.isPolled ? .rest : .websocket, eventTime: eventTime, feed.now)
         let kind: FuturesServiceFeedContent.Kind = isWhole || isFirst || recovers || beginsAnew || confirms ? .full : .delta
         publishContent(kind, delta: changed.count > 0 ? changed : nil, as: FeedEvent.Kind.updated, &feed)
-        passOn(rows, eventTime: eventTime, isNews: changed.count > 0, &feed)
+        passOn(rows, eventTime: eventTime, isNews: changed.count > 0, after: lastID, &feed)
+    }
+
+    /// Whether a message in an outage is older than the value from before it. It comes from a node of the venue that lags behind, and proves nothing.
+    private mutating func isOutdated(_ rows: FeedRows, _ feed: inout FeedContext) -> Bool {
+        guard freshness.outage != nil, policy.isWholeWithEachMessage, !traits.isPolled, content.isNewer(thanMessage: rows) else { return false }
+        // A time that the venue's clock has not reached was wrong.
+        if let eventTime, feed.venueClock.isPassed(by: eventTime, at: feed.now.instant) { return false }
+        guard doubts(feed) else { return false }
+        freshness.hasMessage = true
+        subscriptionConfirmed(&feed)
+        return true
     }
 
     mutating func leaveOutOtherData(_ feed: inout FeedContext) {

@@ -133,6 +133,7 @@ extension StreamMachine {
         // may have restarted its numbering.
         let isOvertaken = (!followsSubscription || fetched.rows.haveNoOrder) && hasMessage(since: fetch.askedAt)
         let lastMessage = state == .live || freshness.outage != nil ? content.lastID : nil
+        if !isOvertaken { fallBehind(fetched.rows, &feed) }
         guard isOvertaken || content.complete(fetched.rows) else {
             return refuseOtherData(&feed)
         }
@@ -143,8 +144,6 @@ extension StreamMachine {
         }
         fetching.believe()
         fetching.backoff.reset()
-        // The messages of the new rows will be repetitions, if they arrive at all.
-        if policy.everyMessageCounts, let lastMessage, let last = content.lastID, last > lastMessage { passOnLoss(&feed) }
         // REST may still list an ended stream for a while.
         if let isGone = isGone(feed) { _ = content.drop(isGone) }
         // A stalled stream was subscribed on this connection already, so its next message continues the answer.
@@ -169,6 +168,8 @@ extension StreamMachine {
             }
         }
         publishContent(.full, delta: nil, as: FeedEvent.Kind.fetched, &feed)
+        // The messages of the new rows will be repetitions, if they arrive at all.
+        passOnLoss(ifAhead: lastMessage, &feed)
     }
 
     /// Reports that rows are missing. Only a snapshot brings them.

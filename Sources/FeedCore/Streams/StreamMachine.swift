@@ -220,6 +220,7 @@ struct StreamMachine: Sendable {
     mutating func passDeadlines(_ feed: inout FeedContext) {
         passSubscription(&feed)
         passHeld(&feed)
+        passBehind(&feed)
         passUnreadable(&feed)
         passSilence(&feed)
         if let at = fetching.at, at > feed.now.instant { feed.wake(at: at) }

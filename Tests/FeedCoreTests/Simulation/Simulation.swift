@@ -15,6 +15,7 @@ final class Simulation {
     var watches: [StreamWatch]
     var wireWatch: WireWatch
     var relayWatch: RelayWatch?
+    private var framesWatch = FramesWatch()
     var trace: Trace?
     /// Who begins to read with the next step.
     var begins: [(stream: Int, reader: ObserverID)] = []
@@ -215,7 +216,7 @@ final class Simulation {
         steps += 1
         trace?.note(queue, input)
         let (before, divergences) = (core.sequence, core.counters.bookDivergences)
-        let decided = core.step(input, now: moment)
+        let decided = decide(input)
         for (stream, reader) in begins { watches[stream].began(reader, core.sequence) }
         begins = []
         checkDeadline(after: input)
@@ -237,6 +238,20 @@ final class Simulation {
         }
         effects.removeAll(keepingCapacity: true)
         isPerforming = false
+    }
+
+    /// Every stream is also read by a socket.
+    private func decide(_ input: FeedInput) -> [FeedEffect] {
+        var decided: [FeedEffect] = []
+        let text = framesWatch.text(of: input)
+        (text ?? []).withUnsafeBufferPointer { core.step(input, now: moment, text: text == nil ? nil : MessageText($0), &decided) }
+        framesWatch.look(decided, verdict)
+        guard case .observe(_, let names, _) = input else { return decided }
+        for name in names where core.streams[name]?.frames.isWanted == false {
+            framesWatch.forget(name)
+            core.step(.passOn(name, true), now: moment, &decided)
+        }
+        return decided
     }
 
     private func checkDeadline(after input: FeedInput) {
