@@ -11,11 +11,11 @@ extension StreamMachine {
         var newest: [UInt8] = []
         var newestID: UInt64?
         var newestFollows: UInt64?
-        /// What the readers have.
+        /// The newest message that the readers have.
         var passed = Passed()
     }
 
-    /// What readers of the venue's sockets have of a stream.
+    /// The newest message of a stream that readers of the venue's sockets have.
     struct Passed: Sendable {
         /// The venue's latest time of a message, and the latest number of one.
         fileprivate var time: Int64?
