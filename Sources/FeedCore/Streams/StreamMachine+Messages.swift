@@ -81,7 +81,8 @@ extension StreamMachine {
     mutating func merge(_ rows: FeedRows, eventTime: Int64?, arrivedAt: Instant, _ feed: inout FeedContext) {
         // Another replica of the venue may answer a poll with an earlier value.
         if traits.isPolled, let eventTime, let known = self.eventTime, eventTime < known, contentID != nil { return }
-        let (beginsAnew, isWhole, lastID) = (content.beginsAnew, policy.isWholeWithEachMessage, content.lastID)
+        let (beginsAnew, isWhole) = (content.beginsAnew, policy.isWholeWithEachMessage)
+        let lastID = frames.isWanted ? content.lastID : nil
         if isOutdated(rows, &feed) { return }
         guard let changed = content.update(rows) else { return leaveOutOtherData(&feed) }
         let isHeard = freshness.provedAt == feed.punctuality.evidence(of: arrivedAt) && freshness.refuted == nil && freshness.stalls == 0

@@ -100,7 +100,9 @@ extension StreamMachine {
             guard isConnecting else { return }
             becomeLive(&feed)
             publishContent(.full, delta: nil, as: FeedEvent.Kind.fetched, &feed)
-        case .newer: findAhead(&feed)
+        case .newer:
+            fallBehind(fetched.rows, &feed)
+            findAhead(&feed)
         }
     }
 
