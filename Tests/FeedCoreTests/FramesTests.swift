@@ -269,6 +269,29 @@ import Testing
         #expect(setup.passed == ["the end of 0", "1", nil, "the end of 2"])
     }
 
+    /// Readers of events are told once that the outage could not be ended.
+    @Test func aLossIsReportedAfterAnOutageThatCouldNotBeEndedForLong() {
+        var setup = Setup(.kline(symbol: Self.btc, interval: .minute1))
+        let one = DecimalString(checked: "1")
+        let bar = FeedRows.kline([
+            Kline(
+                openTime: 0, closeTime: 59_999, open: one, high: one, low: one, close: one, volume: one, quoteVolume: one, tradeCount: 1,
+                takerBuyVolume: one, takerBuyQuoteVolume: one, isClosed: false)
+        ])
+        setup.answerFetches(bar)
+        setup.receive(bar, "a bar")
+        setup.core.reconnect()
+        setup.core.acknowledge()
+        for _ in 0..<30 where setup.state != .failed {
+            setup.core.answerFetches { _ in .failure(FeedError(.unreachable, "no answer", isTransient: true)) }
+            setup.core.pass(.seconds(5))
+        }
+        #expect(setup.state == .failed)
+        setup.core.pass(.seconds(60))
+        setup.answerFetches(bar)
+        #expect(setup.state == .live && setup.passed == [nil])
+    }
+
     @Test func aTradeThatIsRepeatedToAStaleStreamIsNotPublishedAgain() {
         var setup = Setup(.aggregateTrade(symbol: Self.btc), backfillLimit: 100)
         setup.answerFetches(Self.trade(1))

@@ -74,7 +74,7 @@ extension StreamMachine {
         switch rows {
         case .depth(let levels): levels.first.map { lacksUpdate(before: $0.followedID) } ?? false
         case .kline(let bars): bars.first.flatMap { first in frames.passed.openBar.map { $0 < first.openTime } } ?? false
-        default: policy.everyMessageCounts && frames.passed.id.map { $0 != before } ?? false
+        default: policy.everyMessageCounts && frames.passed.id.map { $0 != before || !rows.follow($0) } ?? false
         }
     }
 
@@ -157,5 +157,8 @@ extension DepthLevels {
 }
 
 extension FeedRows {
+    /// Whether no id is missing between this one and the rows.
+    fileprivate func follow(_ id: UInt64) -> Bool { ids.map { $0.lowerBound <= id &+ 1 } ?? true }
+
     fileprivate var lastUpdateID: UInt64? { if case .depth(let levels) = self { levels.last?.lastUpdateID } else { nil } }
 }

@@ -238,11 +238,14 @@ extension StreamMachine {
     }
 
     mutating func endOutage(by method: FeedRecovery.Method, missed: UInt64?, _ feed: inout FeedContext) {
-        guard let recovery = freshness.endOutage(feed.now.instant, by: method, missed: missed) else { return }
-        feed.counters.recoveries &+= 1
-        feed.counters.missedMessages &+= missed ?? 0
-        publish(.recovered(recovery), &feed)
-        if method != .continuous { passOnLoss(afterMs: recovery.downMs, &feed) }
+        guard let outage = freshness.outage, !outage.awaitsMessage else { return }
+        // Readers that were told that the outage could not be ended are told no more.
+        if let recovery = freshness.endOutage(feed.now.instant, by: method, missed: missed) {
+            feed.counters.recoveries &+= 1
+            feed.counters.missedMessages &+= missed ?? 0
+            publish(.recovered(recovery), &feed)
+        }
+        if method != .continuous { passOnLoss(afterMs: feed.now.instant.milliseconds(since: outage.since), &feed) }
     }
 
     /// Reports once that the outage could not be ended. The recovery attempts continue.
