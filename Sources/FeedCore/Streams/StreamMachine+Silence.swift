@@ -239,7 +239,7 @@ extension StreamMachine {
 
     mutating func endOutage(by method: FeedRecovery.Method, missed: UInt64?, _ feed: inout FeedContext) {
         guard let outage = freshness.outage, !outage.awaitsMessage else { return }
-        // Readers that were told that the outage could not be ended are told no more.
+        // After the report of a failure, readers receive no second `recover`.
         if let recovery = freshness.endOutage(feed.now.instant, by: method, missed: missed) {
             feed.counters.recoveries &+= 1
             feed.counters.missedMessages &+= missed ?? 0
