@@ -65,7 +65,7 @@ extension FeedCore {
         /// How long an implausible answer is refused: an empty or short one, or one that is older than the stream's data. If the venue repeats it for
         /// longer, the stream takes it.
         package var doubtPatience: Duration = .seconds(60)
-        /// How long readers of the venue's sockets may have an older value than REST, which no message has brought them, before their sockets are closed.
+        /// How long a message may take to reach the venue's sockets after REST had its value. Then the sockets are closed.
         package var behindPatience: Duration = .seconds(3)
         /// The shortest time from a refusal to the next request of the same stream, even if the venue's `Retry-After` is shorter.
         package var refusedFetchInterval: Duration = .seconds(1)

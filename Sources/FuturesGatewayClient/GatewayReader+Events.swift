@@ -13,12 +13,12 @@ extension GatewayReader {
         case "session":
             guard let client = head.client else { return malformed() }
             return begin(client: client, isExact: head.resume == "exact", unread: head.isReplay ? .max : head.replayed ?? 0)
-        case "live": return read(.max)
+        case "live": return countMissed(.max)
         case "bye": return leave(head.code ?? "", head.reason ?? "", retryMs: head.retryMs)
         default: break
         }
         let isMissed = connection.map { $0.unread > 0 } ?? false
-        defer { if isMissed { read(event.name == "gap" ? head.dropped ?? 0 : 1) } }
+        defer { if isMissed { countMissed(event.name == "gap" ? head.dropped ?? 0 : 1) } }
         guard let name = head.stream.flatMap({ FuturesServiceStreamName($0) }), streams[name] != nil else { return }
         switch event.name {
         case "update", "fetch": take(data, of: name, isFetch: event.name == "fetch", tellsAge: head.unverifiedMs != nil)
@@ -95,7 +95,7 @@ extension GatewayReader {
         publish(name, isFetch ? .fetched(told) : .updated(told))
     }
 
-    /// - Parameter isMissed: Whether it recovered while this client was not connected. That does not end the client's own outage.
+    /// - Parameter isMissed: Whether the stream recovered while this client was not connected. Then the client's own outage continues.
     private mutating func recover(_ name: FuturesServiceStreamName, _ data: [UInt8], isMissed: Bool) {
         let own = isMissed ? 0 : streams[name]?.outage.map { now.milliseconds(since: $0.since) } ?? 0
         let recovery = RowFields.read(data[...]) { (fields) throws(Failure) in

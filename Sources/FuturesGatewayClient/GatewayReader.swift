@@ -43,7 +43,7 @@ struct GatewayReader {
         var client: String?
         /// Whether it continues where the last one ended.
         var isExact = false
-        /// How many missed events are still to come; `max` until `live`. Before that, no content counts as current.
+        /// How many missed events have not arrived; `max` until `live`. While there are any, no content counts as current.
         var unread: UInt64 = 0
         /// The streams that the gateway sends on it, and whether each is paused.
         var carried: [FuturesServiceStreamName: Bool] = [:]
@@ -219,14 +219,15 @@ extension GatewayReader {
             publish(name, .connected)
             if !isExact { streams[name]?.outage?.needsValue = true }
         }
-        if isExact { read(0) }
+        if isExact { countMissed(0) }
     }
 
     /// Counts missed events that have arrived. With the last one, the outages end.
-    mutating func read(_ count: UInt64) {
-        guard let open = connection, open.isExact else { return }
-        let (left, isOver) = open.unread.subtractingReportingOverflow(count)
-        connection?.unread = isOver ? 0 : open.unread == .max && count < .max ? .max : left
+    ///
+    /// - Parameter count: Their number; `max` for all.
+    mutating func countMissed(_ count: UInt64) {
+        guard let open = connection, open.isExact, open.unread < .max || count == .max else { return }
+        connection?.unread -= min(count, open.unread)
         guard connection?.unread == 0 else { return }
         for name in open.carried.keys {
             guard let stream = streams[name], let outage = stream.outage, !outage.needsValue, !outage.isUpstreams else { continue }
@@ -247,7 +248,7 @@ extension GatewayReader {
 
     /// Requests the difference between the observed streams and the connection's streams.
     private mutating func reconcile() {
-        // A change of the connection would change the number of events to come.
+        // The number of missed events is only valid while the connection does not change.
         guard let open = connection, let client = open.client, open.control == nil, open.unread == 0, now >= controlAt else { return }
         for name in open.carried.keys where streams[name]?.wantsFetch == true {
             streams[name]?.wantsFetch = false

@@ -58,7 +58,7 @@ struct CoreHarness {
         now = end
     }
 
-    /// Suspends the process for this time of the virtual clock. Afterwards, it handles the missed deadline first.
+    /// Suspends the process, and then handles the missed deadline.
     mutating func oversleep(_ duration: Duration) {
         suspend(for: duration)
         let answers = answersPings
@@ -67,7 +67,7 @@ struct CoreHarness {
         answersPings = answers
     }
 
-    /// Suspends the process for this time of the virtual clock. The caller decides what it handles first afterwards.
+    /// Advances the virtual clock without a step, as if the process were suspended. The next step is the first input after the suspension.
     mutating func suspend(for duration: Duration) { now = now + duration }
 
     /// Makes the stream of trades live with trade 1.

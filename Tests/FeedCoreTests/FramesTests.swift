@@ -51,6 +51,17 @@ import Testing
         ])
     }
 
+    /// Bars of a minute, by their minutes.
+    private static func bars(_ minutes: Int64..., areClosed: Bool = false) -> FeedRows {
+        let one = DecimalString(checked: "1")
+        return .kline(
+            minutes.map { minute in
+                Kline(
+                    openTime: minute * 60_000, closeTime: minute * 60_000 + 59_999, open: one, high: one, low: one, close: one, volume: one,
+                    quoteVolume: one, tradeCount: 1, takerBuyVolume: one, takerBuyQuoteVolume: one, isClosed: areClosed)
+            })
+    }
+
     private static func depth(_ first: UInt64, _ last: UInt64, after previous: UInt64?) -> FeedRows {
         let level = { PriceLevel(price: DecimalString(checked: $0), quantity: DecimalString(checked: "1")) }
         return .depth([
@@ -177,12 +188,7 @@ import Testing
 
     @Test(arguments: [(56, true), (20, false)]) func aBarWhoseFinalMessageAnOutageHidIsReported(_ seconds: Int, _ isHidden: Bool) {
         var setup = Setup(.kline(symbol: Self.btc, interval: .minute1))
-        let one = DecimalString(checked: "1")
-        let bar = FeedRows.kline([
-            Kline(
-                openTime: 0, closeTime: 59_999, open: one, high: one, low: one, close: one, volume: one, quoteVolume: one, tradeCount: 1,
-                takerBuyVolume: one, takerBuyQuoteVolume: one, isClosed: false)
-        ])
+        let bar = Self.bars(0)
         setup.answerFetches(bar)
         setup.core.pass(.seconds(seconds))
         setup.receive(bar, "a bar")
@@ -192,7 +198,7 @@ import Testing
         #expect(setup.passed.contains(nil) == isHidden, "\(setup.passed)")
     }
 
-    /// REST and messages that were not passed on may close a hole before the next message arrives.
+    /// The content has no gap when the next message arrives: it has trades from REST and a message that was not passed on.
     @Test func tradesThatOnlyTheContentHasAreReportedAsMissing() {
         var setup = Setup(.trade(symbol: Self.btc))
         let one = DecimalString(checked: "1")
@@ -229,10 +235,10 @@ import Testing
         #expect(setup.state != .live)
         setup.receive(Self.ticker(6), "six")
         #expect(setup.state == .live)
-        #expect(setup.passed == ["six"], "beside five before the outage")
+        #expect(setup.passed == ["six"], "five was passed on before the outage")
     }
 
-    /// A reader would hold the old value for as long as the market is quiet.
+    /// In a quiet market, no message replaces the old value.
     @Test(arguments: [true, false]) func aSocketIsClosedIfOnlyRESTHasTheNewValue(_ arrives: Bool) {
         var setup = Setup(.bookTicker(symbol: Self.btc))
         setup.answerFetches(Self.ticker(4))
@@ -245,39 +251,25 @@ import Testing
         #expect(setup.state == .live)
         if arrives { setup.receive(Self.ticker(10), "ten") }
         setup.core.pass(.seconds(4))
-        #expect(setup.passed == [arrives ? "ten" : nil], "beside five before the outage")
+        #expect(setup.passed == [arrives ? "ten" : nil], "five was passed on before the outage")
     }
 
     @Test func aBarWhoseFinalMessageNeverCameIsReported() {
         var setup = Setup(.kline(symbol: Self.btc, interval: .minute1))
-        let one = DecimalString(checked: "1")
-        func bar(_ minutes: Int64..., isClosed: Bool) -> FeedRows {
-            .kline(
-                minutes.map { minute in
-                    Kline(
-                        openTime: minute * 60_000, closeTime: minute * 60_000 + 59_999, open: one, high: one, low: one, close: one, volume: one,
-                        quoteVolume: one, tradeCount: 1, takerBuyVolume: one, takerBuyQuoteVolume: one, isClosed: isClosed)
-                })
-        }
-        setup.answerFetches(bar(0, isClosed: false))
-        setup.receive(bar(0, isClosed: true), "the end of 0")
-        setup.receive(bar(1, isClosed: false), "1")
-        setup.receive(bar(2, isClosed: false), "2")
+        setup.answerFetches(Self.bars(0))
+        setup.receive(Self.bars(0, areClosed: true), "the end of 0")
+        setup.receive(Self.bars(1), "1")
+        setup.receive(Self.bars(2), "2")
         setup.core.pass(.seconds(2))
-        setup.answerFetches(bar(0, 1, 2, isClosed: false))
-        setup.receive(bar(2, isClosed: true), "the end of 2")
+        setup.answerFetches(Self.bars(0, 1, 2))
+        setup.receive(Self.bars(2, areClosed: true), "the end of 2")
         #expect(setup.passed == ["the end of 0", "1", nil, "the end of 2"])
     }
 
-    /// Readers of events are told once that the outage could not be ended.
+    /// Event readers receive one `recover` per outage, the one about the failure. Sockets must still be closed.
     @Test func aLossIsReportedAfterAnOutageThatCouldNotBeEndedForLong() {
         var setup = Setup(.kline(symbol: Self.btc, interval: .minute1))
-        let one = DecimalString(checked: "1")
-        let bar = FeedRows.kline([
-            Kline(
-                openTime: 0, closeTime: 59_999, open: one, high: one, low: one, close: one, volume: one, quoteVolume: one, tradeCount: 1,
-                takerBuyVolume: one, takerBuyQuoteVolume: one, isClosed: false)
-        ])
+        let bar = Self.bars(0)
         setup.answerFetches(bar)
         setup.receive(bar, "a bar")
         setup.core.reconnect()

@@ -4,19 +4,26 @@ import Testing
 extension MicroHTTPTests {
     /// How streams end with their loop or server.
     @Suite struct StreamStops {
+        /// A server that the test stops, with its port.
+        private func serve(_ loop: EventStreamLoop, _ wire: Wire) throws -> (HTTPServer, UInt16) {
+            var router = Router()
+            router.onStream("/events", loop)
+            let server = HTTPServer(configuration: try wire.configuration, router: router)
+            return (server, try server.start())
+        }
+
+        private func open(_ count: Int, _ wire: Wire, _ port: UInt16) throws -> [RawClient] {
+            let clients = try (0..<count).map { _ in try wire.client(port: port) }
+            for client in clients { client.get("/events") }
+            return clients
+        }
+
         @Test(arguments: Wire.allCases) func stopEndsAHundredStreamsInOrder(_ wire: Wire) async throws {
             let writer = RecordingWriter()
             let loop = EventStreamLoop(writer: writer)
             defer { loop.stop() }
-            var router = Router()
-            router.onStream("/events", loop)
-            let server = HTTPServer(configuration: try wire.configuration, router: router)
-            let port = try server.start()
-            let clients = try (0..<100).map { _ in
-                let client = try wire.client(port: port)
-                client.get("/events")
-                return client
-            }
+            let (server, port) = try serve(loop, wire)
+            let clients = try open(100, wire, port)
             #expect(writer.events.next(100).count == 100)
             let start = ContinuousClock.now
             await server.stop(grace: .seconds(5))
@@ -34,11 +41,7 @@ extension MicroHTTPTests {
             let writer = RecordingWriter()
             let loop = EventStreamLoop(writer: writer)
             try await withServer(wire.configuration, routes: { $0.onStream("/events", loop) }) { _, port in
-                let clients = try (0..<10).map { _ in
-                    let client = try wire.client(port: port)
-                    client.get("/events")
-                    return client
-                }
+                let clients = try open(10, wire, port)
                 #expect(writer.events.next(10).count == 10)
                 loop.stop()
                 for client in clients {
@@ -61,12 +64,8 @@ extension MicroHTTPTests {
                 let writer = RecordingWriter()
                 let loop = EventStreamLoop(writer: writer)
                 defer { loop.stop() }
-                var router = Router()
-                router.onStream("/events", loop)
-                let server = HTTPServer(configuration: try wire.configuration, router: router)
-                let port = try server.start()
-                let clients = try (0..<50).map { _ in try wire.client(port: port) }
-                for client in clients { client.get("/events") }
+                let (server, port) = try serve(loop, wire)
+                let clients = try open(50, wire, port)
                 if round % 2 == 0 { _ = writer.nextOpened() }
                 await server.stop(grace: .seconds(2))
                 for client in clients { _ = client.end() }

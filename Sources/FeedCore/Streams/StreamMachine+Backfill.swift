@@ -111,7 +111,7 @@ extension StreamMachine {
         endOutage(by: wasMissed ? .backfill : .continuous, missed: freshness.outage?.holes ?? 0, &feed)
         becomeLive(&feed)
         if !wasMissed { publishContent(.full, delta: nil, as: FeedEvent.Kind.fetched, &feed) }
-        if held.isEmpty { passOnLoss(ifAhead: before, &feed) }
+        if held.isEmpty { passOnLossIfBehind(&feed) }
         for message in held { update(message, &feed) }
     }
 

@@ -2,7 +2,7 @@
 ///
 /// | merge rule | complete | evidence | what ends the evidence |
 /// |---|---|---|---|
-/// | latest value | with one message, or one answer over REST; after an outage, with the next of either | see docs/read/freshness.md | an unreadable message, until a readable one or REST |
+/// | latest value | with one message, or one answer over REST; after an outage, with the next of either that is not older | see docs/read/freshness.md | an unreadable message, until a readable one or REST |
 /// | keyed table | with an answer over REST that was asked for while the subscription was active | the same | an unreadable message, until REST; a table that comes whole with each message, until the next one |
 /// | messages | the same, and no id is missing | the same | an unreadable message, until the ids behind it join; without ids, until the next message |
 /// | book | built from a snapshot and every update since | the same | an unreadable message, until the next update joins |

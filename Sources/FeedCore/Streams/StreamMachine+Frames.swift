@@ -1,13 +1,14 @@
 /// Passes the venue's own messages on to readers of its sockets, unchanged and in their order.
 ///
 /// A socket has no room for an age or a state. A message is therefore passed on only while the stream is live, and after the event with the content that
-/// it changed. If the content has something that its readers need and no message brought them, their sockets are closed.
+/// it changed. If REST or an unsent message changed the content, the sockets are closed, because their clients lack that change.
 extension StreamMachine {
     /// The messages for readers of the venue's sockets.
     struct Frames: Sendable {
         /// Whether there are such readers.
         var isWanted = false
-        /// An order book's newest message, its last update, and the update that it follows. It is kept without readers, too: the first one begins with it.
+        /// An order book's newest message, its last update, and the update that it follows. It is also kept without readers, because the first
+        /// reader begins with it.
         var newest: [UInt8] = []
         var newestID: UInt64?
         var newestFollows: UInt64?
@@ -17,15 +18,17 @@ extension StreamMachine {
 
     /// The newest message of a stream that readers of the venue's sockets have.
     struct Passed: Sendable {
-        /// The venue's latest time of a message, and the latest number of one.
+        /// The latest event time, ms since 1970 UTC.
         fileprivate var time: Int64?
+        /// The venue's number of the message.
         fileprivate var number: UInt64?
-        /// The last id, or an order book's last update, which the next message must follow. Nil before the first message and after a loss.
+        /// The last trade or the last update of an order book, which the next message must follow; nil if any message may be next.
         fileprivate var id: UInt64?
-        /// When the newest bar begins; nil if its final message was passed on.
+        /// The first millisecond of the newest bar; nil if its final message was passed on.
         fileprivate var openBar: Int64?
+        /// Whether any message was passed on.
         fileprivate var hasValue = false
-        /// Since when REST has had a newer value than the last message, so that the readers hold an old one.
+        /// When REST first had a newer value; nil if the readers have the newest one.
         fileprivate var behindSince: Instant?
 
         fileprivate mutating func take(_ rows: FeedRows, eventTime: Int64?, id: UInt64?) {
@@ -39,10 +42,14 @@ extension StreamMachine {
         let wasWanted = frames.isWanted
         frames.isWanted = isWanted
         guard isWanted, !wasWanted else { return }
-        frames.passed = Passed()
-        // From now on, the readers need every message that follows the content.
-        if policy.everyMessageCounts { frames.passed.id = content.lastID }
+        beginPassing()
         if fromNewest { passOnNewest(&feed) }
+    }
+
+    /// From now on, the readers need every message that follows the content.
+    private mutating func beginPassing() {
+        frames.passed = Passed()
+        if policy.everyMessageCounts { frames.passed.id = content.lastID }
     }
 
     /// The current message's text, if it is wanted.
@@ -52,16 +59,16 @@ extension StreamMachine {
     ///
     /// - Parameters:
     ///   - isNews: Whether it changed the content. The venue also sends messages that change nothing.
-    ///   - before: The content's last id before it.
-    mutating func passOn(_ rows: FeedRows, eventTime: Int64?, isNews: Bool, after before: UInt64? = nil, _ feed: inout FeedContext) {
+    ///   - lastID: The content's last id before the message.
+    mutating func passOn(_ rows: FeedRows, eventTime: Int64?, isNews: Bool, after lastID: UInt64? = nil, _ feed: inout FeedContext) {
         guard frames.isWanted, state == .live, let text = feed.text, isNews || mayRepeat(rows, eventTime, feed) else { return }
-        if lacksMessages(before: rows, before) { passOnLoss(&feed) }
+        if lacksMessages(before: rows, after: lastID) { passOnLoss(&feed) }
         frames.passed.take(rows, eventTime: eventTime, id: rows.lastUpdateID ?? content.lastID)
         feed.decisions.effects.append(.passOn(VenueMessage(stream: name, text: text.bytes)))
     }
 
-    /// Whether a message that changed nothing is passed on. An older one than the readers have is a copy of another line, or of a node of the venue that
-    /// lags behind.
+    /// Whether to pass on a message that changed nothing. If it is older than the newest one of the readers, it is a copy from another line, or comes
+    /// from a node of the venue that lags behind.
     private func mayRepeat(_ rows: FeedRows, _ eventTime: Int64?, _ feed: borrowing FeedContext) -> Bool {
         guard !policy.everyMessageCounts, rows.copyNumber == nil || !feed.pool.hasSiblings(connection) else { return false }
         if let number = rows.copyNumber, let passed = frames.passed.number, number < passed { return false }
@@ -69,43 +76,45 @@ extension StreamMachine {
         return true
     }
 
-    /// Whether the readers lack a message before these rows: one came while the stream was not live, or REST brought its data.
-    private func lacksMessages(before rows: FeedRows, _ before: UInt64?) -> Bool {
+    /// Whether the readers lack a message before these rows, because it arrived while the stream was not live, or because REST delivered its data.
+    ///
+    /// - Parameter lastID: The content's last id before these rows.
+    private func lacksMessages(before rows: FeedRows, after lastID: UInt64?) -> Bool {
         switch rows {
-        case .depth(let levels): levels.first.map { lacksUpdate(before: $0.followedID) } ?? false
+        case .depth(let levels): levels.first.map { lacksUpdate(before: $0.previousUpdateID) } ?? false
         case .kline(let bars): bars.first.flatMap { first in frames.passed.openBar.map { $0 < first.openTime } } ?? false
-        default: policy.everyMessageCounts && frames.passed.id.map { $0 != before || !rows.follow($0) } ?? false
+        default: policy.everyMessageCounts && frames.passed.id.map { $0 < lastID ?? 0 || !rows.follow($0) } ?? false
         }
     }
 
-    private func lacksUpdate(before followed: UInt64?) -> Bool {
-        guard let followed, let passed = frames.passed.id else { return false }
-        return followed > passed
+    /// - Parameter previous: The update that the next message follows; nil for a partial book, which is complete each time.
+    private func lacksUpdate(before previous: UInt64?) -> Bool {
+        guard let previous, let passed = frames.passed.id else { return false }
+        return previous > passed
     }
 
-    /// Reports missing messages to readers of the venue's sockets, if they need each one. Backfilled ones have no text of the venue's.
+    /// Reports that an outage has cost messages, if the readers need each one. Backfilled messages have no text of the venue's.
     ///
-    /// - Parameter downMs: How long the outage took that caused the loss, ms.
+    /// - Parameter downMs: The length of the outage, ms.
     mutating func passOnLoss(afterMs downMs: Int64, _ feed: inout FeedContext) {
         if name.needsEachMessage || missesFinalBar(downMs, feed) { passOnLoss(&feed) }
     }
 
     private mutating func passOnLoss(_ feed: inout FeedContext) {
         guard frames.isWanted else { return }
-        frames.passed = Passed()
+        beginPassing()
         feed.decisions.effects.append(.passOn(VenueMessage(stream: name, text: nil)))
     }
 
-    /// Reports missing messages if the live content has some that no message brought the readers.
-    ///
-    /// - Parameter known: The content's last id before REST changed it.
-    mutating func passOnLoss(ifAhead known: UInt64? = nil, _ feed: inout FeedContext) {
+    /// Reports missing messages if the live content has later ones than the readers. The venue's messages of these rows would be repetitions.
+    mutating func passOnLossIfBehind(_ feed: inout FeedContext) {
         guard frames.isWanted, state == .live, policy.everyMessageCounts, let last = content.lastID else { return }
-        if let passed = frames.passed.id ?? known, passed < last { passOnLoss(&feed) }
+        guard let passed = frames.passed.id else { return beginPassing() }
+        if passed < last { passOnLoss(&feed) }
     }
 
-    /// REST has a newer value than the readers. The message may be in transit.
-    mutating func fallBehind(_ rows: FeedRows, _ feed: inout FeedContext) {
+    /// If REST has a newer value than the readers, its message must arrive soon. It may be in transit.
+    mutating func awaitMessage(with rows: FeedRows, _ feed: inout FeedContext) {
         guard frames.isWanted, frames.passed.hasValue, frames.passed.behindSince == nil, policy.isWholeWithEachMessage,
             content.compared(with: rows) == .newer
         else { return }
@@ -113,7 +122,7 @@ extension StreamMachine {
         feed.wake(at: feed.now.instant + feed.configuration.behindPatience)
     }
 
-    /// Closes the sockets of readers that have had an old value for too long.
+    /// Closes the sockets if the message of a newer value has not arrived in time.
     mutating func passBehind(_ feed: inout FeedContext) {
         guard let since = frames.passed.behindSince else { return }
         let until = since + feed.configuration.behindPatience
@@ -132,7 +141,7 @@ extension StreamMachine {
         frames.newestID = nil
         guard let text = feed.text else { return }
         text.copy(to: &frames.newest)
-        (frames.newestID, frames.newestFollows) = (event.lastUpdateID, event.followedID)
+        (frames.newestID, frames.newestFollows) = (event.lastUpdateID, event.previousUpdateID)
     }
 
     /// The message that brought an order book to its current update; nil if the book is not live, or a snapshot did.
@@ -151,13 +160,8 @@ extension StreamMachine {
     }
 }
 
-extension DepthLevels {
-    /// The update that a message follows; nil if the venue does not say so.
-    fileprivate var followedID: UInt64? { previousUpdateID ?? firstUpdateID.map { $0 &- 1 } }
-}
-
 extension FeedRows {
-    /// Whether no id is missing between this one and the rows.
+    /// Whether no id is missing between this id and the rows.
     fileprivate func follow(_ id: UInt64) -> Bool { ids.map { $0.lowerBound <= id &+ 1 } ?? true }
 
     fileprivate var lastUpdateID: UInt64? { if case .depth(let levels) = self { levels.last?.lastUpdateID } else { nil } }

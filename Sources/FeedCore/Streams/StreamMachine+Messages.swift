@@ -107,10 +107,11 @@ extension StreamMachine {
         passOn(rows, eventTime: eventTime, isNews: changed.count > 0, after: lastID, &feed)
     }
 
-    /// Whether a message in an outage is older than the value from before it. It comes from a node of the venue that lags behind, and proves nothing.
+    /// Whether a message in an outage is older than the value from before the outage. It comes from a node of the venue that lags behind, and is no
+    /// evidence.
     private mutating func isOutdated(_ rows: FeedRows, _ feed: inout FeedContext) -> Bool {
         guard freshness.outage != nil, policy.isWholeWithEachMessage, !traits.isPolled, content.isNewer(thanMessage: rows) else { return false }
-        // A time that the venue's clock has not reached was wrong.
+        // The value's time is wrong if the venue's clock has not reached it.
         if let eventTime, feed.venueClock.isPassed(by: eventTime, at: feed.now.instant) { return false }
         guard doubts(feed) else { return false }
         freshness.hasMessage = true

@@ -101,7 +101,7 @@ extension StreamMachine {
             becomeLive(&feed)
             publishContent(.full, delta: nil, as: FeedEvent.Kind.fetched, &feed)
         case .newer:
-            fallBehind(fetched.rows, &feed)
+            awaitMessage(with: fetched.rows, &feed)
             findAhead(&feed)
         }
     }

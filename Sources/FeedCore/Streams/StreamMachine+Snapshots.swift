@@ -132,8 +132,7 @@ extension StreamMachine {
         // The answer was requested before the subscription was active. It is older than later messages whatever its numbers say, because the venue
         // may have restarted its numbering.
         let isOvertaken = (!followsSubscription || fetched.rows.haveNoOrder) && hasMessage(since: fetch.askedAt)
-        let lastMessage = state == .live || freshness.outage != nil ? content.lastID : nil
-        if !isOvertaken { fallBehind(fetched.rows, &feed) }
+        if !isOvertaken { awaitMessage(with: fetched.rows, &feed) }
         guard isOvertaken || content.complete(fetched.rows) else {
             return refuseOtherData(&feed)
         }
@@ -168,8 +167,7 @@ extension StreamMachine {
             }
         }
         publishContent(.full, delta: nil, as: FeedEvent.Kind.fetched, &feed)
-        // The messages of the new rows will be repetitions, if they arrive at all.
-        passOnLoss(ifAhead: lastMessage, &feed)
+        passOnLossIfBehind(&feed)
     }
 
     /// Reports that rows are missing. Only a snapshot brings them.

@@ -60,11 +60,13 @@ struct Access: Sendable {
                 // The request was already counted before another node was asked for its ticket.
                 let taken = ticket.isElsewhere ? nil : try gatekeeper.request(from: address, at: now)
                 let (caller, left) = try admit(request, guardian, ticket, address, taken, now)
-                if let parameters, let unknown = request.query.first(where: { !parameters.contains($0.name) }) {
-                    return responder.respond(Problems.unknownParameter(unknown.name, parameters).response)
-                }
-                if parameters != nil, let repeated = request.repeatedParameter {
-                    return responder.respond(Problems.badParameter(repeated, "must be given once.").response)
+                if let parameters {
+                    if let unknown = request.query.first(where: { !parameters.contains($0.name) }) {
+                        return responder.respond(Problems.unknownParameter(unknown.name, parameters).response)
+                    }
+                    if let repeated = request.repeatedParameter {
+                        return responder.respond(Problems.badParameter(repeated, "must be given once.").response)
+                    }
                 }
                 let answering = left.map { responder.adding(Self.rateLimitFields($0)) } ?? responder
                 do throws(HTTPProblem) { try handler(request, answering, caller) } catch { answering.respond(error.response) }

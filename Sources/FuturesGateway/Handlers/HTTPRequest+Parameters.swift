@@ -6,11 +6,13 @@ extension HTTPRequest {
     /// The spellings of the query parameter for the id of the last event. Polyfills of browsers use them, and some append one for each reconnect.
     static let lastEventIDSpellings = ["lastEventId", "last_event_id", "lastEvent", "Last-Event-ID"]
 
-    /// The first parameter that is given again although only one value can count.
+    private static let repeatable = ["streams"] + lastEventIDSpellings
+
+    /// The first parameter that is given twice but accepts a single value.
     var repeatedParameter: String? {
-        let repeatable = ["streams"] + Self.lastEventIDSpellings
+        guard query.count > 1 else { return nil }
         var seen: Set<String> = []
-        return query.first { !repeatable.contains($0.name) && !seen.insert($0.name).inserted }?.name
+        return query.first { !Self.repeatable.contains($0.name) && !seen.insert($0.name).inserted }?.name
     }
 
     /// A Boolean parameter.

@@ -18,7 +18,8 @@ function home() {
 /** Streams of a gateway. Dispatches the server's events as `CustomEvent`s (`update`, `fetch`, `status`, …) whose `detail` is their data,
  * `connection` when the connection's state changes, and `refused` for a stream that the gateway refuses. */
 export class Feed extends EventTarget {
-  #link; #base; #credential; #isSuspended = false; #isHidden; #wants; #paused = new Set(); #streams = new Map(); #stores = new Map(); #lent = new Set(); #isTelling = false;
+  #link; #base; #credential; #isHidden; #isSuspended = false; #isTelling = false;
+  #wants; #paused = new Set(); #streams = new Map(); #stores = new Map(); #lent = new Set();
   #connection = { state: 'connecting' };
   /** @param {string[]} names the first streams
    * @param {{url?: string|URL, credential?: string|(() => string|Promise<string>), shared?: boolean, pauseWhenHidden?: boolean}} [options]

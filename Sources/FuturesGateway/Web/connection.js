@@ -18,7 +18,7 @@ export async function request(base, credential, path, { headers, ...options } = 
 export class Connection {
   #tabs = new Map(); #streams = new Map(); #reading = new Set(); #paused = new Set(); #broken = new Set(); #work = Promise.resolve();
   #base; #credential; #catalogue; #upstreams; #listed; #source; #session; #lastID; #timer; #state = { state: 'connecting' };
-  #unread = 0; // How many missed events are still to come. Until then, no content of before is shown as current.
+  #unread = 0; // The number of missed events that have not arrived. While there are any, the tabs show no content as live.
   /** Handles a tab's message: the gateway, and all streams that the tab wants. A stream that the tab starts to show first gets its current content. */
   serve(port, { base, credential, wants, paused, hidden, lock, retry, renew, bye }) {
     // A port does not report that its tab has closed, but the tab's lock is then released.
@@ -59,7 +59,7 @@ export class Connection {
       pause: reading.filter((name) => !live.has(name) && !this.#paused.has(name)),
       resume: reading.filter((name) => live.has(name) && this.#paused.has(name)),
     }).find(([, names]) => names.length) ?? [];
-    // A change of the connection would change the number of missed events to come.
+    // The number of missed events is only valid while the connection does not change.
     if (!session || this.#unread || !action) return;
     const answer = await this.#ask(`events/${session.client}/${action}?streams=${names.map(encodeURIComponent)}`, 'POST');
     if (session !== this.#session) return;

@@ -1,26 +1,24 @@
 @testable import FeedCore
 
-/// The messages that readers of the venue's sockets get, as they are seen from outside the core: none is missing unless a loss is told.
+/// Checks the messages that the core passes on to sockets: if one is missing, the core must report a loss.
 struct FramesWatch {
-    /// What the messages say, by their text, which is their number here.
+    /// The rows of all messages. The text of a message is its index.
     private var messages: [FeedRows] = []
     /// The newest message of each stream; nil after a loss, and before the first.
     private var newest: [FuturesServiceStreamName: FeedRows] = [:]
-    private(set) var count = 0
 
-    /// The text of the message that an input is.
+    /// The text of the venue's message; nil for other inputs.
     mutating func text(of input: FeedInput) -> [UInt8]? {
         guard case .received(_, .rows(_, let rows, _)) = input else { return nil }
         messages.append(rows)
         return Array("\(messages.count - 1)".utf8)
     }
 
-    /// Nobody has read the stream until now.
+    /// Begins with a stream that no socket has read.
     mutating func forget(_ name: FuturesServiceStreamName) { newest[name] = nil }
 
     mutating func look(_ effects: [FeedEffect], _ verdict: Verdict) {
         for case .passOn(let message) in effects {
-            count += 1
             guard let text = message.text else {
                 newest[message.stream] = nil
                 continue
@@ -37,7 +35,7 @@ struct FramesWatch {
         }
     }
 
-    /// What is missing between two messages that follow each other; nil if nothing is.
+    /// The gap between two consecutive messages, in words; nil if there is none.
     private static func problem(_ before: FeedRows, _ after: FeedRows) -> String? {
         switch (before, after) {
         case (.depth(let old), .depth(let new)):

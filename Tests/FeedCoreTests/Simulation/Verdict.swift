@@ -41,7 +41,7 @@ enum Invariant: String {
     case lastLineIsTold = "a stream is disconnected with its last line"
     case deadIsLeft = "a dead connection is given up"
     case relays = "a request of bots is passed on once, or refused in time"
-    case framesAreWhole = "a socket misses no message unless a loss is told"
+    case framesAreWhole = "a socket misses no message unless a loss is reported"
     case effects = "effects name what there is"
 }
 

@@ -74,7 +74,7 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
         self._pending: deque[tuple[str, str, str]] = deque()
         self._rest, self._fields, self._last_id, self._client = b"", dict[str, str](), "", ""
         self._retry_ms, self._retry_at, self._renew_at = 2000, 0.0, 0.0
-        self._unread = 0.0  # Missed events that are still to come; infinite before `session` and `live`.
+        self._unread = 0.0  # Missed events that have not arrived; infinite before `session` and `live`.
         self._is_suspended, self._is_hung_up, self._nudged = False, False, threading.Event()
         self._closing, self._reading = threading.Event(), threading.Lock()
         self._job: Future[None] | None = None
@@ -303,9 +303,10 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
         while self._pending:
             name, data, identity = self._pending.popleft()
             with self._told():
-                event = self._take(name, read := json.loads(data, parse_float=Decimal), identity)
+                content = json.loads(data, parse_float=Decimal)
+                event = self._take(name, content, identity)
                 if name not in ("session", "bye", "lost"):
-                    self._unread = 0 if name == "live" else max(0, self._unread - (read["dropped"] if name == "gap" else 1))
+                    self._unread = 0 if name == "live" else max(0, self._unread - (content["dropped"] if name == "gap" else 1))
                 if event:
                     return event
         return None
