@@ -192,7 +192,25 @@ class LogTests(unittest.TestCase):
 
     def test_what_is_asked_twice_though_it_holds_is_told(self):
         asked = {"/fapi/v1/fundingRate?symbol=A&startTime=1": 2, "/fapi/v1/fundingRate?symbol=B&startTime=1": 1, "/fapi/v1/time": 9}
-        self.assertEqual(list(trade.repeated(asked)), ["/fapi/v1/fundingRate?symbol=A&startTime=1"])
+        self.assertEqual(list(trade.repeated(asked, lambda target: True)), ["/fapi/v1/fundingRate?symbol=A&startTime=1"])
+        self.assertEqual(trade.repeated(asked, lambda target: False), {})
+
+    def test_what_a_run_begins_late_belongs_to_its_start_and_what_it_asks_again_is_told(self):
+        bars, book, mark = ("/fapi/v1/klines?symbol=A&interval=1m&limit=499", "/fapi/v1/depth?symbol=A&limit=1000", "/fapi/v1/markPriceKlines?symbol=A&limit=2")
+        quiet = part({bars: 1})
+        late = part({book: 2, mark: 3}, audit=20)
+        self.assertEqual(trade.tell_weights(((quiet, late), (quiet, late)), (60, 60), lambda target: True), [])
+        again = part({bars: 1, mark: 3})
+        self.assertEqual(len(trade.tell_weights(((quiet, again), (quiet, again)), (60, 60), lambda target: True)), 2)
+        heavy = part({bars: 5})
+        self.assertEqual(len(trade.tell_weights(((quiet, late), (heavy, late)), (60, 60), lambda target: True)), 0)
+        self.assertEqual(len(trade.tell_weights(((quiet, part({})), (heavy, part({}))), (60, 60), lambda target: True)), 1)
+
+
+def part(asked, **spent):
+    made = object.__new__(trade.stand.Account)
+    made.asked, made.spent = collections.Counter(asked), collections.Counter(spent)
+    return made
 
 
 class RecordTests(unittest.TestCase):

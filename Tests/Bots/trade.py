@@ -32,7 +32,7 @@ STAMP = re.compile(r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3})")
 FOR_TRADES = ("markPriceKlines", "fundingRate")
 """What freqtrade asks for open trades, which no stream has."""
 ONCE = ("fundingRate",)
-"""Of those, what holds for an hour: it is asked for once. The bars' last one is open, so they are asked for again."""
+"""Of those, what holds for an hour once it has rows. The bars' last one is open, so they are asked for again."""
 SOCKETS = re.compile(r'^futures_gateway_socket_connections\{form="\w+"\} (\d+)', re.M)
 STRATEGY = '''from freqtrade.strategy import IStrategy
 
@@ -151,9 +151,9 @@ def tell_sockets(bots, before, after):
             if count < len(bots)]
 
 
-def repeated(asked, keeps=ONCE):
-    """What was asked for more than once though it still held: a start time and a symbol make it one."""
-    return {target: times for target, times in asked.items() if stand.endpoint(target) in keeps and times > 1}
+def repeated(asked, has_rows, keeps=ONCE):
+    """What was asked for more than once though it still held: a start time and a symbol make it one. An empty answer may get rows soon and holds for 10 s."""
+    return {target: times for target, times in asked.items() if stand.endpoint(target) in keeps and times > 1 and has_rows(target)}
 
 
 def main(options):
@@ -201,7 +201,14 @@ def main(options):
     for bot in bots:
         bot.end()
     lengths = killed_at - started_at, ended_at - killed_at - 60
-    faults += tell_weights(started.since(before), killed.since(started), restarted.since(killed), ended.since(restarted), lengths)
+    first = started.since(before), killed.since(started)
+    if options.mirror == "gateway":
+        # The new process counts from zero.
+        killed.spent.clear()
+    parts = first, (restarted.since(killed), ended.since(restarted))
+    line = venue.line()
+    faults += tell_weights(parts, lengths, lambda target: bool(json.loads(line.ask(target).body)))
+    line.close()
     faults += tell_logs(bots, killed_at, ended_at)
     print(f"{options.bots} freqtrade processes of {len(pairs)} pairs, {(ended_at - begin) / 60:.1f} minutes in all", flush=True)
     codes = [gateway.end() or 0, venue.end()]
@@ -212,32 +219,33 @@ def main(options):
     return stand.tell(faults)
 
 
-def begun(part, before):
-    """Books that bots began to read in a part, after those asked for before: each costs one request, once."""
-    books = {target for target in part.asked if stand.endpoint(target) == "depth" and "limit=1000" in target}
-    return books - {target for earlier in before for target in earlier.asked}
+def contents(part):
+    """The complete books and bars that were asked for in a part. Two bars are a question about a silence, and fewer levels a question about a book."""
+    return {target for target in part.asked
+            if stand.endpoint(target) == "depth" and "limit=1000" in target or stand.endpoint(target) == "klines" and not target.endswith("limit=2")}
 
 
-def tell_weights(cold, first, restart, second, seconds):
-    """What the venue saw in each part. Books are read from the first trade on: what they cost to begin belongs to a start, whenever that is."""
-    faults = []
-    later = {"before the restart": begun(first, [cold]), "after it": begun(second, [restart])}
-    book = stand.weight("/fapi/v1/depth?limit=1000")
-    weights = stand.cost(cold.asked) + book * len(later["before the restart"]), stand.cost(restart.asked)
-    print(f"cold start: weight {stand.cost(cold.asked)} ({stand.by_endpoint(cold.asked)}), and {book} for each of {len(later['before the restart'])} books later")
-    share = weights[1] / max(1, weights[0])
-    print(f"restart after kill -9, its first minute: weight {weights[1]} ({stand.by_endpoint(restart.asked)}), {share:.2f} of the cold start")
-    if weights[1] > MORE * weights[0]:
-        faults.append(f"the restart weighed {weights[1]}, the cold start {weights[0]}")
-    for name, part, length in (("before the restart", first, seconds[0]), ("after it", second, seconds[1])):
-        trades = collections.Counter({target: times for target, times in part.asked.items() if stand.endpoint(target) in FOR_TRADES})
-        caused = part.for_bots - stand.cost(trades) - book * len(later[name])
-        print(f"{name}, {length / 60:.1f} minutes: {part.told()}; for their open trades, which no stream has, {stand.by_endpoint(trades)}; "
-              f"{len(later[name])} books were begun; the rest is {caused}", flush=True)
+def tell_weights(parts, seconds, has_rows):
+    """What the venue saw. A run of the gateway begins with a start, and asks for each content once, whenever bots begin to read it.
+
+    `parts` is a start and the time after it, for each of the two runs.
+    """
+    faults, starts = [], []
+    for name, (start, later), length in zip(("before the restart", "after it"), parts, seconds):
+        begun = contents(later) - contents(start)
+        trades = collections.Counter({target: times for target, times in later.asked.items() if stand.endpoint(target) in FOR_TRADES})
+        starts.append(start.for_bots + stand.cost({target: 1 for target in begun}))
+        caused = later.for_bots - stand.cost(trades) - stand.cost({target: 1 for target in begun})
+        print(f"start {name}: weight {starts[-1]} for bots: {start.for_bots} at once ({stand.by_endpoint(start.asked)}), the rest for {len(begun)} contents later")
+        print(f"{name}, {length / 60:.1f} minutes: {later.told()}; for their open trades, which no stream has, {stand.by_endpoint(trades)}; "
+              f"{len(begun)} contents were begun; the rest is {caused}", flush=True)
         if caused > 0:
-            faults.append(f"{name} bots caused weight {caused} at the venue: {dict(part.asked.most_common(8))}")
-        if twice := repeated(trades):
+            faults.append(f"{name} bots caused weight {caused} at the venue: {dict(later.asked.most_common(8))}")
+        if twice := repeated(trades, has_rows):
             faults.append(f"{name} the venue was asked twice: {dict(list(twice.items())[:3])}")
+    print(f"the restart weighed {starts[1] / max(1, starts[0]):.2f} of the cold start", flush=True)
+    if starts[1] > MORE * starts[0]:
+        faults.append(f"the restart weighed {starts[1]}, the cold start {starts[0]}")
     return faults
 
 

@@ -2,12 +2,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { fraction } from '../../Sources/FuturesGateway/Web/alarm.js';
+import { look } from '../../Sources/FuturesGateway/Web/alerts.js';
 import { Feed } from '../../Sources/FuturesGateway/Web/client.js';
 import { age, clock, decimalsOf, grouped, percent, short, unitsOf, until, whole } from '../../Sources/FuturesGateway/Web/format.js';
 import { Cadence } from '../../Sources/FuturesGateway/Web/freshness.js';
 import { agreeing, judge, lines } from '../../Sources/FuturesGateway/Web/health.js';
 import { grouping } from '../../Sources/FuturesGateway/Web/ladder.js';
 import { arrange } from '../../Sources/FuturesGateway/Web/markets.js';
+import { matching } from '../../Sources/FuturesGateway/Web/picker.js';
 import { headline, meaning } from '../../Sources/FuturesGateway/Web/values.js';
 import { canonical, View } from '../../Sources/FuturesGateway/Web/view.js';
 
@@ -130,4 +133,32 @@ test('an address in capitals is read, and a symbol that is not listed is told an
   const blind = new View(undefined, new Feed([], { url: 'http://127.0.0.1:1/' }));
   blind.begin('FOO/5m', []);
   assert.deepEqual([blind.symbol, blind.interval], ['foo', '5m'], 'nobody knows what is listed');
+});
+
+test('an alert fires on any trade after it, and on no earlier one', () => {
+  const alert = { kind: 'price', symbol: 'btcusdt', side: 'above', value: '100.5', after: 10 };
+  const trades = (...rows) => rows.map(([id, price]) => ({ id, price }));
+  assert.deepEqual(look(alert, trades([9, '101'], [10, '102'], [11, '100.4'])), { reached: undefined, after: 11, missed: 0 });
+  assert.equal(look(alert, trades([11, '100'], [12, '100.50'], [13, '99'])).reached, '100.50', 'a spike between two looks counts');
+  assert.deepEqual(look({ ...alert, after: undefined }, trades([11, '200'])), { after: 11 }, 'the price is not known to be new');
+  assert.equal(look({ ...alert, side: 'below' }, trades([11, '99'])).reached, '99');
+  assert.equal(look(alert, trades([15, '1'])).missed, 4, 'what could not be checked is told');
+  assert.equal(look({ ...alert, kind: 'funding', value: '0.0001' }, { lastFundingRate: '0.00010000' }).reached, '0.00010000');
+  assert.equal(look({ ...alert, kind: 'funding', value: '0.0001' }, {}).reached, undefined);
+});
+
+test('a percentage is shifted, not computed', () => {
+  assert.deepEqual(['0.01', '-0.0125', '−2', '12', '0'].map(fraction), ['0.0001', '-0.000125', '-0.02', '0.12', '0.00']);
+});
+
+test('the picker prefers the exact symbol, then the watchlist, then the beginning', () => {
+  const rows = ['XETHUSDT', 'ETHUSDT', 'ETHFIUSDT', 'BTCUSDT', 'AETHUSDT'].map((symbol) => ({ symbol, isStarred: symbol === 'AETHUSDT' }));
+  assert.deepEqual(matching(rows, 'eth').map(({ symbol }) => symbol), ['AETHUSDT', 'ETHUSDT', 'ETHFIUSDT', 'XETHUSDT']);
+  assert.equal(matching(rows, ' ethfiusdt ')[0].symbol, 'ETHFIUSDT');
+});
+
+test('symbols with a star come first in any order', () => {
+  const rows = [{ symbol: 'A', volume: 1, isStarred: true }, { symbol: 'B', volume: 3, isStarred: false }, { symbol: 'C', volume: 2, isStarred: true }];
+  assert.deepEqual(arrange(rows, {}).map(({ symbol }) => symbol), ['C', 'A', 'B']);
+  assert.deepEqual(arrange(rows, { filter: 'starred', by: 'symbol', isRising: true }).map(({ symbol }) => symbol), ['A', 'C']);
 });

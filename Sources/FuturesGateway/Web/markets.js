@@ -2,36 +2,41 @@
 
 import { $, set, setChange, setPrice } from './dom.js';
 import { grouped, percent, short } from './format.js';
+import { showStar } from './watchlist.js';
 
 const height = 22;
 const filters = {
   all: () => true,
+  starred: ({ isStarred }) => isStarred,
   rising: ({ change }) => change > 0,
   falling: ({ change }) => change < 0,
   perpetual: ({ symbol }) => !symbol.includes('_'),
   dated: ({ symbol }) => symbol.includes('_'),
 };
 
-/** The rows of a market table. @param {{symbol: string}[]} rows with the numbers to sort by @returns the matching rows, in order */
+/** The rows of a market table. @param {{symbol: string, isStarred?: boolean}[]} rows with the numbers to sort by
+ * @returns the matching rows in order, those with a star first */
 export function arrange(rows, { search = '', filter = 'all', by = 'volume', isRising = false }) {
   const wanted = rows.filter((row) => filters[filter](row) && row.symbol.includes(search.toUpperCase()));
   const sign = isRising ? 1 : -1;
   const known = (value) => (Number.isFinite(value) ? 0 : 1);
-  return wanted.sort((a, b) => (by === 'symbol'
+  return wanted.sort((a, b) => Number(b.isStarred ?? false) - Number(a.isStarred ?? false) || (by === 'symbol'
     ? sign * (a.symbol < b.symbol ? -1 : a.symbol > b.symbol ? 1 : 0)
     : known(a[by]) - known(b[by]) || (known(a[by]) ? 0 : sign * (a[by] - b[by])) || (a.symbol < b.symbol ? -1 : 1)));
 }
 
 export class Markets {
-  #view; #freshness; #table = $('markets'); #scroll = $('markets-scroll'); #body; #rows = []; #order = { by: 'volume', isRising: false };
+  #view; #freshness; #watchlist; #table = $('markets'); #scroll = $('markets-scroll'); #body; #rows = []; #order = { by: 'volume', isRising: false };
+  #chosen = this.#cells($('markets').tFoot.insertRow());
 
-  constructor(view, freshness) {
-    [this.#view, this.#freshness, this.#body] = [view, freshness, this.#table.tBodies[0]];
+  constructor(view, freshness, watchlist) {
+    [this.#view, this.#freshness, this.#watchlist, this.#body] = [view, freshness, watchlist, this.#table.tBodies[0]];
+    watchlist.addEventListener('change', () => this.show());
     this.#scroll.addEventListener('scroll', () => this.show(), { passive: true });
     new ResizeObserver(() => this.show()).observe(this.#scroll);
     for (const id of ['search', 'filter']) $(id).addEventListener('input', () => { this.#scroll.scrollTop = 0; this.show(); });
     this.#table.tHead.addEventListener('click', ({ target }) => { if (target.dataset.by) this.#sort(target.dataset.by); });
-    this.#body.addEventListener('click', ({ target }) => this.#choose(target.closest('tr')?.dataset.symbol));
+    for (const part of [this.#body, this.#table.tFoot]) part.addEventListener('click', ({ target }) => this.#click(target));
     this.#scroll.addEventListener('keydown', (event) => this.#press(event));
     $('search').addEventListener('keydown', (event) => {
       if (event.key === 'Enter') this.#choose(this.#arranged()[0]?.symbol);
@@ -39,6 +44,11 @@ export class Markets {
     });
   }
 
+  #click(target) {
+    const { symbol } = target.closest('tr').dataset;
+    if (target.matches('.star')) this.#watchlist.toggle(symbol);
+    else this.#choose(symbol);
+  }
   #choose(symbol) { if (symbol) this.#view.select(symbol.toLowerCase()); }
   #sort(by) {
     this.#order = { by, isRising: this.#order.by === by ? !this.#order.isRising : by === 'symbol' };
@@ -64,16 +74,18 @@ export class Markets {
     this.#choose(rows[next].symbol);
   }
 
-  #arranged() {
-    const rows = this.#view.rowSymbols.map((symbol) => {
+  #arranged() { return arrange(this.rows(), { search: $('search').value.trim(), filter: $('filter').value, ...this.#order }); }
+
+  /** The numbers of all symbols, in no order. */
+  rows() {
+    return this.#view.rowSymbols.map((symbol) => {
       const [day, mark] = [this.#view.row('days', symbol), this.#view.row('marks', symbol)];
       const isChosen = symbol === this.#view.symbol?.toUpperCase();
       const price = (isChosen ? this.#view.lastPrice : undefined) ?? day?.lastPrice ?? mark?.markPrice;
       const change = day ? Number(price) / Number(day.openPrice) - 1 : NaN;
       return { symbol, text: price, price: Number(price), open: day?.openPrice, change, funding: Number(mark?.lastFundingRate || NaN),
-        rate: mark?.lastFundingRate, volume: day ? Number(day.quoteVolume) : NaN };
+        rate: mark?.lastFundingRate, volume: day ? Number(day.quoteVolume) : NaN, isStarred: this.#watchlist.has(symbol) };
     });
-    return arrange(rows, { search: $('search').value.trim(), filter: $('filter').value, ...this.#order });
   }
 
   show() {
@@ -86,37 +98,50 @@ export class Markets {
     while (this.#rows.length < count) this.#grow();
     this.#table.setAttribute('aria-rowcount', String(rows.length + 1));
     this.#scroll.firstElementChild.style.setProperty('--above', `${from * height}px`);
-    this.#scroll.firstElementChild.style.setProperty('--below', `${Math.max(0, rows.length - from - count) * height}px`);
     const days = this.#freshness.look(this.#view.sourceOf('days'));
-    this.#body.classList.toggle('aged', days.isAged);
+    for (const part of [this.#body, this.#table.tFoot]) part.classList.toggle('aged', days.isAged);
     const state = $('markets-state');
     state.dataset.state = days.shown;
     set(state, days.shown === 'live' ? '' : days.words);
     state.title = days.error ?? '';
     this.#rows.forEach((row, index) => this.#fill(row, index < count ? rows[from + index] : undefined, from + index));
+    // The chosen row has a place at the end, shown or not, so that the last row can be scrolled above it.
+    const rest = this.#showChosen(rows) ? 0 : height;
+    this.#scroll.firstElementChild.style.setProperty('--below', `${Math.max(0, rows.length - from - count) * height + rest}px`);
     set($('markets-empty'), rows.length ? '' : all ? 'No matching symbol.' : days.error ? 'The gateway refused the list of symbols.' : (days.shown === 'live' ? '' : 'Waiting for the symbols.'));
     this.#table.hidden = !rows.length;
   }
 
-  #grow() {
-    const row = this.#body.insertRow();
-    const cells = Array.from({ length: 5 }, () => row.insertCell());
-    this.#rows.push({ row, cells });
+  /** The chosen symbol's row stays in view: below the others, while its own place is out of sight. @returns whether it is shown there */
+  #showChosen(rows) {
+    const place = rows.findIndex(({ symbol }) => symbol === this.#view.symbol?.toUpperCase());
+    const { scrollTop, clientHeight } = this.#scroll;
+    const isSeen = place * height > scrollTop - height / 2 && (place + 1) * height < scrollTop + clientHeight - height / 2;
+    this.#fill(this.#chosen, place < 0 || isSeen ? undefined : rows[place], place);
+    return !this.#chosen.row.hidden;
   }
 
-  #fill({ row, cells }, market, index) {
+  #grow() { this.#rows.push(this.#cells(this.#body.insertRow())); }
+  #cells(row) {
+    const cells = Array.from({ length: 5 }, () => row.insertCell());
+    const star = cells[0].appendChild(Object.assign(document.createElement('button'), { type: 'button', className: 'star', tabIndex: -1 }));
+    return { row, cells, star, name: cells[0].appendChild(document.createElement('span')) };
+  }
+
+  #fill({ row, cells, star, name }, market, index) {
     if (row.hidden !== !market) row.hidden = !market;
-    if (!market) return;
+    if (!market) return row.removeAttribute('aria-current');
     const { symbol, text, open, price, rate, volume } = market;
     if (row.dataset.symbol !== symbol) row.dataset.symbol = symbol;
     const current = String(symbol === this.#view.symbol?.toUpperCase());
     if (row.getAttribute('aria-current') !== current) row.setAttribute('aria-current', current);
     row.setAttribute('aria-rowindex', String(index + 2));
-    set(cells[0], symbol);
+    set(name, symbol);
     cells[0].title = symbol;
+    showStar(star, this.#watchlist, symbol);
     setPrice(cells[1], text, text && grouped(text, this.#view.decimals(symbol)), symbol);
     setChange(cells[2], open, price);
     set(cells[3], percent(rate));
-    set(cells[4], short(volume));
+    return set(cells[4], short(volume));
   }
 }

@@ -1,27 +1,37 @@
 // The page that a trader keeps open: it connects the state to the panels, and redraws changes at most five times a second.
 
 import { Access } from './access.js';
+import { Alarm } from './alarm.js';
+import { Alerts } from './alerts.js';
 import { Candles } from './candles.js';
 import { $, set } from './dom.js';
 import { age } from './format.js';
 import { Freshness } from './freshness.js';
 import { agreeing, judge, lines } from './health.js';
 import { Instrument } from './instrument.js';
+import { Keys } from './keys.js';
 import { Ladder } from './ladder.js';
 import { Log } from './log.js';
 import { Markets } from './markets.js';
+import { Picker } from './picker.js';
 import { Streams } from './streams.js';
 import { Trades } from './trades.js';
 import { View } from './view.js';
+import { showStar, Watchlist } from './watchlist.js';
 
-const access = new Access((key) => { farewell = undefined; feed.retry(key); begin(); });
+const access = new Access((key) => { farewell = undefined; feed.retry(key); alerts.retry(key); begin(); });
 const view = new View(access.key);
 const { feed } = view;
 const freshness = new Freshness(feed);
 const log = new Log($('log'));
+const watchlist = new Watchlist();
+const alerts = new Alerts(access.key);
+const alarm = new Alarm(alerts, view, log);
+const markets = new Markets(view, freshness, watchlist);
+const picker = new Picker(view, freshness, markets, watchlist);
 const panels = {
   instrument: new Instrument(view, freshness), candles: new Candles(view, freshness), ladder: new Ladder(view, freshness),
-  trades: new Trades(view, freshness), markets: new Markets(view, freshness), streams: new Streams(view, freshness, log),
+  trades: new Trades(view, freshness), markets, picker, streams: new Streams(view, freshness, log),
 };
 let farewell;
 let isFirst = true;
@@ -57,7 +67,7 @@ const panelsOf = (name) => {
   // Three panels show the last price, and all show the same one.
   if (name === streams.trades) return ['trades', 'instrument', 'candles', 'markets'];
   if (name === streams.liquidations) return ['trades'];
-  return ['markets', 'instrument', 'candles'];
+  return ['markets', 'instrument', 'candles', 'picker'];
 };
 view.addEventListener('news', ({ detail }) => plan(...panelsOf(detail)));
 view.addEventListener('unlisted', ({ detail }) => log.say('bad', 'Not listed', `${detail.toUpperCase()} is not a symbol of this venue.`));
@@ -133,16 +143,28 @@ feed.addEventListener('connection', ({ detail: { state, error, status, upstreams
 
 $('pause').addEventListener('click', togglePause);
 $('retry').addEventListener('click', () => feed.retry());
-document.addEventListener('keydown', (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches('input, select')) return;
-  const field = { '/': 'search', a: 'name' }[event.key];
-  if (event.key === 'p') togglePause();
-  if (field) { event.preventDefault(); $(field).focus(); }
-});
+const showChosenStar = () => { if (view.symbol) showStar($('star'), watchlist, view.symbol.toUpperCase()); };
+const toggleStar = () => { if (view.symbol) watchlist.toggle(view.symbol); };
+$('star').addEventListener('click', toggleStar);
+view.addEventListener('change', () => { if (view.symbol) alerts.follow(view.symbol); });
+for (const source of [view, watchlist]) source.addEventListener('change', showChosenStar);
+new Keys([
+  { keys: ['k'], isEverywhere: true, words: 'Choose a symbol', run: () => picker.open() },
+  { keys: ['/'], words: 'Search the markets', run: () => $('search').focus() },
+  { keys: ['s'], words: 'Put the symbol on the watchlist, or remove it', run: toggleStar },
+  { keys: ['l'], words: 'Alerts', run: () => alarm.open() },
+  { keys: [','], words: 'Shorter bars', run: () => view.step(-1) },
+  { keys: ['.'], words: 'Longer bars', run: () => view.step(1) },
+  { keys: ['a'], words: 'Add a stream', run: () => $('name').focus() },
+  { keys: ['p'], words: 'Pause or resume all streams', run: togglePause },
+  { keys: ['↑', '↓'], words: 'In the markets: the previous or next symbol' },
+  { keys: ['←', '→', '+', '-', '0'], words: 'In the chart: move, scale, show the end' },
+]);
 addEventListener('resize', planAll);
 // Ages and countdowns advance without events.
 setInterval(() => plan('instrument', 'streams'), 500);
 setInterval(() => plan('candles', 'ladder', 'trades', 'markets'), 2000);
+setInterval(() => alarm.show(), 2000);
 setInterval(showLines, 5000);
 setInterval(askUnverified, 2000);
 

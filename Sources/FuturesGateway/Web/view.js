@@ -59,6 +59,8 @@ export class View extends EventTarget {
     return undefined;
   }
   show(interval) { this.interval = interval; this.#turn(); }
+  /** Shows longer or shorter bars. @param {number} places in the list of intervals */
+  step(places) { this.show(intervals[Math.min(intervals.length - 1, Math.max(0, intervals.indexOf(this.interval) + places))]); }
   watch(name) { this.watched.add(canonical(name)); this.#turn(); }
   unwatch(name) { this.watched.delete(name); this.#turn(); }
 
