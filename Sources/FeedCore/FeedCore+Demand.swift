@@ -53,6 +53,7 @@ extension FeedCore {
     /// - Parameter isPublished: Whether observers know the stream, so that its end is published.
     mutating func removeStream(_ index: Int, isPublished: Bool = true) {
         for observer in streams[index]?.audience.observers ?? [] { streamsOfObserver[observer.id]?.removeAll { $0 == index } }
+        streams[index]?.passOnLoss(&feed)
         if isPublished { streams[index]?.publish(.ended, &feed) }
         streams[index]?.leave(&feed)
         streams.remove(index)

@@ -38,11 +38,16 @@ extension FeedMirror {
 
     mutating func goAway() {
         (isAway, hasCuts) = (true, true)
-        for (name, stream) in view.streams where !stream.isDown && stream.state != .ended {
-            tellLoss(name, "No data from the cluster log.")
-            view.streams[name]?.isCut = true
-            view.streams[name]?.cutSince = stream.verified(view.clock, now)
-        }
+        for name in view.streams.keys { cut(name) }
+    }
+
+    /// Reports an outage of a stream, unless readers wait for the end of one.
+    mutating func cut(_ name: FuturesServiceStreamName) {
+        guard let stream = view.streams[name], !stream.isDown, stream.state != .ended else { return }
+        hasCuts = true
+        tellLoss(name, "No data from the cluster log.")
+        view.streams[name]?.isCut = true
+        view.streams[name]?.cutSince = stream.verified(view.clock, now)
     }
 
     mutating func comeBack() {

@@ -77,6 +77,10 @@ package struct FeedMirror: Sendable {
     private var rereadCause = ResetCause.epoch
     /// The age of the newest message when it arrived, ms.
     package private(set) var lagMs: Int64 = 0
+    /// The check that the log's records are not on their way for long; nil if none is pending.
+    private var transitCheck: TransitCheck?
+    /// When the newest question was asked that the writer answered. Earlier ones say nothing any more.
+    private var answeredSince: Instant?
     /// The number of void messages.
     package private(set) var voids: UInt64 = 0
     var effects: [Effect] = []
@@ -127,16 +131,66 @@ package struct FeedMirror: Sendable {
     package mutating func passDeadline(now: Moment) -> [Effect] {
         note(now)
         passCatchingUp()
+        passTransitCheck()
         if let silentAt, silentAt <= self.now { goAway() }
         return take()
+    }
+
+    /// Records the writer's answer to a question: its newest event was `head` then. Until this node has that event, it may be as old as the question.
+    package mutating func answered(_ head: UInt64, askedAt: Instant, now: Moment) -> [Effect] {
+        note(now)
+        guard let epoch = epochs.current?.id, answeredSince.map({ $0 < askedAt }) ?? true else { return [] }
+        answeredSince = askedAt
+        passTransitCheck()
+        // A pending check shows how long records are on their way; a later one would begin again.
+        if transitCheck == nil {
+            transitCheck = TransitCheck(epoch: epoch, head: head, askedAt: askedAt, answeredAt: now.instant)
+            passTransitCheck()
+        }
+        return take()
+    }
+
+    /// Records that the writer, or the way to it, did not answer in time.
+    package mutating func unanswered(askedAt: Instant, now: Moment) -> [Effect] {
+        note(now)
+        guard answeredSince.map({ $0 < askedAt }) ?? true else { return [] }
+        setTransit(self.now.milliseconds(since: askedAt))
+        return take()
+    }
+
+    private mutating func passTransitCheck() {
+        guard let check = transitCheck else { return }
+        guard check.epoch == epochs.current?.id else { return transitCheck = nil }
+        if epochs.head >= check.head {
+            transitCheck = nil
+            setTransit(now.milliseconds(since: check.askedAt))
+        } else if check.answeredAt + patience <= now {
+            setTransit(now.milliseconds(since: check.answeredAt))
+        }
+    }
+
+    /// A short transit time is no matter, because an outage of the log is reported only after `patience`.
+    private mutating func setTransit(_ milliseconds: Int64) {
+        view.clock.measure(transit: milliseconds < patience.nanoseconds / 1_000_000 ? 0 : milliseconds)
+        guard view.clock.transit > 0, let lastWord, let heardAt else { return }
+        self.heardAt = min(heardAt, view.clock.moment(of: lastWord.sentAt, now))
+        lagMs = max(lagMs, view.clock.transit)
+        if let silentAt, silentAt <= now { goAway() }
     }
 
     private mutating func note(_ now: Moment) { (self.now, wallClock) = (now.instant, now.wallClock) }
 
     /// When `passDeadline` is due; nil if the outage was already reported.
     package var deadline: Instant? {
-        guard let catchingUp else { return silentAt }
-        return silentAt.map { min($0, catchingUp.deadline) } ?? catchingUp.deadline
+        [silentAt, catchingUp?.deadline, transitCheck.map { $0.answeredAt + patience }].compactMap(\.self).min()
+    }
+
+    /// A question to the writer, and its answer.
+    private struct TransitCheck {
+        let epoch: UInt64
+        let head: UInt64
+        let askedAt: Instant
+        let answeredAt: Instant
     }
 
     /// When the silence of the log counts as an outage. Readers rely on that also while a new writer's clock is checked.
@@ -361,6 +415,9 @@ package struct FeedMirror: Sendable {
         if !view.messages.isEmpty { passOn(isNew: view.clock.age(of: message.sentAt, now) < patience.nanoseconds / 1_000_000) }
         for name in view.restored { effects.append(.restored(name)) }
         view.restored.removeAll()
+        passTransitCheck()
+        // A stream that begins while this node is behind has old data too.
+        if isAway { for name in view.added { cut(name) } }
     }
 
     /// Passes the venue's messages on after the events that they caused. A socket has no room for an age, so old messages count as lost.
@@ -368,7 +425,7 @@ package struct FeedMirror: Sendable {
         for message in view.messages {
             if isNew, isServing, catchingUp == nil, !isOfThePast {
                 effects.append(.passOn(message))
-            } else if message.stream.needsEachMessage {
+            } else if message.text == nil || message.stream.isHarmedByLoss {
                 effects.append(.passOn(VenueMessage(stream: message.stream, text: nil)))
             }
         }

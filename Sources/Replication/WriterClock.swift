@@ -2,7 +2,8 @@ package import FeedCore
 
 /// The writer's clock, derived from its messages. No machine's clock needs to be right, and no two need to agree.
 ///
-/// Among the recent messages, the one with the shortest transit time shows the clock best.
+/// Among the recent messages, the one with the shortest transit time shows the clock best. If all recent messages were on their way for long, they do
+/// not show it; then the measured transit time counts.
 package struct WriterClock: Sendable, Equatable {
     private static let period: Int64 = 30_000
     /// The offset from the writer's wall clock to this node's monotonic clock, ms: the smallest of this period, and of the previous one.
@@ -10,6 +11,10 @@ package struct WriterClock: Sendable, Equatable {
     private var lastOffset: Int64?
     private var since: Int64 = 0
     private var lastSentAt: Int64 = .min
+    /// When the newest message arrived, ms.
+    private var heardAt: Int64 = 0
+    /// How long messages are on their way at most, ms, if that is too long; otherwise 0.
+    package private(set) var transit: Int64 = 0
     /// The offset by this machine's wall clock, ms; nil if only the messages count.
     private var assumed: Int64?
 
@@ -25,6 +30,7 @@ package struct WriterClock: Sendable, Equatable {
         // The writer's clock was set back, so its earlier times are useless.
         if sentAt < lastSentAt, !isOfThePast { (offset, lastOffset) = (nil, nil) }
         lastSentAt = isOfThePast ? max(lastSentAt, sentAt) : sentAt
+        heardAt = milliseconds
         if offset == nil || milliseconds - since >= Self.period { (lastOffset, offset, since) = (offset, nil, milliseconds) }
         offset = min(offset ?? difference, difference)
     }
@@ -35,14 +41,19 @@ package struct WriterClock: Sendable, Equatable {
         assumed = isAbsurd ? nil : difference
     }
 
+    /// Sets how long messages are on their way at most, ms; 0 if that is no matter.
+    mutating func measure(transit: Int64) { self.transit = max(0, transit) }
+
     /// Uses only the messages.
     mutating func trustMessages() { assumed = nil }
 
     /// The writer's current wall clock time, ms since 1970 UTC; nil before its first message.
     package func time(at now: Instant) -> Int64? {
         guard let offset = [offset, lastOffset, assumed].compactMap(\.self).min() else { return nil }
-        let (time, isAbsurd) = (now.nanoseconds / 1_000_000).subtractingReportingOverflow(offset)
-        return isAbsurd ? nil : time
+        let milliseconds = now.nanoseconds / 1_000_000
+        let (time, isAbsurd) = milliseconds.subtractingReportingOverflow(offset)
+        guard transit > 0, !isAbsurd else { return isAbsurd ? nil : time }
+        return max(time, lastSentAt.addingReportingOverflow(transit &+ milliseconds &- heardAt).partialValue)
     }
 
     /// Converts a time by the writer's wall clock, ms since 1970 UTC, to this node's monotonic clock.

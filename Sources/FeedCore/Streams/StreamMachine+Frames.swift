@@ -40,6 +40,8 @@ extension StreamMachine {
 
     mutating func want(_ isWanted: Bool, fromNewest: Bool, _ feed: inout FeedContext) {
         let wasWanted = frames.isWanted
+        // A node of a cluster whose demand was forgotten may still have readers. They lack the messages from here on.
+        if wasWanted, !isWanted { passOnLoss(&feed) }
         frames.isWanted = isWanted
         guard isWanted, !wasWanted else { return }
         beginPassing()
@@ -100,7 +102,7 @@ extension StreamMachine {
         if name.needsEachMessage || missesFinalBar(downMs, feed) { passOnLoss(&feed) }
     }
 
-    private mutating func passOnLoss(_ feed: inout FeedContext) {
+    mutating func passOnLoss(_ feed: inout FeedContext) {
         guard frames.isWanted else { return }
         beginPassing()
         feed.decisions.effects.append(.passOn(VenueMessage(stream: name, text: nil)))

@@ -209,6 +209,11 @@ package final class FeedEngine: Sendable {
         return false
     }
 
+    package func passDueDeadlines() {
+        let now = Moment.current.instant
+        if state.withLockedValue({ $0.core.nextDeadline.map { $0 <= now } ?? false }) { step(.deadline) }
+    }
+
     private func setTimer(_ deadline: Instant?) {
         if let timer = performer.value.timer {
             guard timer.at != deadline else { return }

@@ -26,6 +26,8 @@ package protocol FeedContents: AnyObject, Sendable {
     func listen(_ listener: any FeedListener)
     /// Whether readers may be served. A cluster node must read the log first; otherwise readers would receive its history as news.
     var isServing: Bool { get }
+    /// Handles the passed deadlines, on the feed's loop. After a suspension of the process, requests may be handled before the timers.
+    func passDueDeadlines()
     /// The newest event.
     var head: EventID { get }
     /// Whether the listener has received everything up to the newest event. Use it on the feed's loop, where the result holds until another thread

@@ -69,7 +69,13 @@ final class LogIngest {
     /// Handles a node's request.
     func hear(_ request: NodeRequest, _ reply: LogReply?) {
         switch request {
-        case .demand(let node, let names, let messages): want(Set(names), messages: messages, of: node)
+        case .demand(let name, let names, let messages):
+            want(Set(names), messages: messages, of: name)
+            guard let reply else { return }
+            engine.loop.execute { [node, engine] in
+                let head = engine.head.sequence
+                node.loop.execute { node.state.value.role.ingest?.answer(.success(RelayedAnswer(status: 202, body: [])), head: head, reply) }
+            }
         case .refetch(let node, let name):
             want((nodes[node]?.names ?? []).union([name]), messages: nodes[node]?.messages ?? [], of: node)
             engine.step(.refetch(name))
@@ -115,9 +121,9 @@ final class LogIngest {
     func tell() {
         let now = NIODeadline.now()
         for (name, node) in nodes where node.heardAt + Self.patience < now {
-            engine.remove(node.observer)
             nodes[name] = nil
             passOn()
+            engine.remove(node.observer)
         }
         if let until = heirUntil, until < now {
             heirUntil = nil

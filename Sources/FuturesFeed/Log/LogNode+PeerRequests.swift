@@ -50,6 +50,14 @@ extension LogNode {
             })
     }
 
+    /// Asks the node that writes the log once. Calls `answer` with the number of its newest event, or nil if it did not answer.
+    func askIngestOnce(_ request: NodeRequest, within patience: Duration, _ answer: @escaping (UInt64?) -> Void) {
+        send(
+            PeerRequests.PendingQuestion(
+                subject: configuration.ingestSubject, body: request.bytes, until: Moment.current.instant + patience, attempt: nil
+            ) { answer((try? $0.get()).flatMap { IngestAnswer($0)?.head }) })
+    }
+
     private func send(_ asked: PeerRequests.PendingQuestion) {
         guard let log = state.value.log else { return asked.answer(.failure(LogError(.unavailable, "This node is stopping."))) }
         state.value.peerRequests.last += 1

@@ -50,11 +50,23 @@ extension LogNode: ServedFeed {
         }
     }
 
-    /// Sends the demand of this node's readers. The ingest drops it after a while, so it is repeated.
+    /// Sends the demand of this node's readers. The ingest drops it after a while, so it is repeated. The answer has the number of the ingest's newest
+    /// event: with it, this node knows how far it is behind.
     func tellDemand() {
         state.value.isDemandPlanned = false
         let demand = NodeRequest.demand(node: name, Array(state.value.wanted), messages: state.value.passedOn)
-        state.value.log?.perform(.publish(subject: configuration.ingestSubject, demand.bytes))
+        let askedAt = Moment.current.instant
+        askIngestOnce(demand, within: Self.demandPeriod) { head in
+            let now = Moment.current
+            let isSilent = head == nil && now.instant < askedAt + Self.demandPeriod
+            // Without any ingest, the request is refused immediately, and the log falls silent.
+            guard !isSilent else { return }
+            self.perform(
+                self.shared.withLockedValue { shared in
+                    head.map { shared.mirror.answered($0, askedAt: askedAt, now: now) } ?? shared.mirror.unanswered(askedAt: askedAt, now: now)
+                })
+            self.setTimer()
+        }
     }
 
     package var isServing: Bool { shared.withLockedValue { $0.mirror.isServing } }
@@ -168,7 +180,11 @@ extension LogNode: ServedFeed {
         _ answer: @escaping (Result<RelayedAnswer, FeedError>) -> Void
     ) -> (() -> Void)? {
         // The ingest waits ten seconds for weight, and five for the venue.
-        askIngest(.relay(request, newestOf: name, maxAge: maxAge), within: .seconds(16), each: .seconds(6), answer)
+        askIngest(.relay(request, newestOf: name, maxAge: maxAge), within: .seconds(16), each: .seconds(6)) { result in
+            // On a slow link, the answer may be as old as a record.
+            let transit = self.shared.withLockedValue { $0.mirror.clock.transit }
+            answer(result.map { RelayedAnswer(status: $0.status, body: $0.body, ageMs: $0.ageMs + transit) })
+        }
         return nil
     }
 

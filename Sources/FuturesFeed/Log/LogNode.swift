@@ -63,6 +63,9 @@ package final class LogNode: Sendable {
         var isAppended: (() -> Void)?
     }
 
+    /// How often a node repeats its demand.
+    static let demandPeriod = Duration.seconds(5)
+
     package let dialect: any Dialect
     package let loop: any EventLoop
     let configuration: ClusterConfiguration
@@ -112,7 +115,7 @@ package final class LogNode: Sendable {
         state.value.log = log
         log.perform(.hear(subject: configuration.subject(ofNode: name)))
         state.value.tasks = [
-            loop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(5)) { _ in self.tellDemand() },
+            loop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: TimeAmount(Self.demandPeriod)) { _ in self.tellDemand() },
             loop.scheduleRepeatedTask(initialDelay: LogIngest.period, delay: LogIngest.period) { _ in
                 self.state.value.role.ingest?.tell()
                 self.followWithShadow()
@@ -225,7 +228,7 @@ package final class LogNode: Sendable {
                 listener?.beginAnew()
             case .passOn(let message): listener?.receive(message)
             case .messagesLost:
-                for name in state.value.passedOn where name.needsEachMessage {
+                for name in state.value.passedOn where name.isHarmedByLoss {
                     listener?.receive(VenueMessage(stream: name, text: nil))
                 }
             case .restored(let name): listener?.receiveContent(of: name)
@@ -272,6 +275,12 @@ package final class LogNode: Sendable {
         let at = max(deadline, Moment.current.instant + .milliseconds(5))
         let task = loop.assumeIsolated().scheduleTask(deadline: .uptimeNanoseconds(UInt64(clamping: at.nanoseconds))) { self.passDeadlines() }
         state.value.timer = (at, task)
+    }
+
+    package func passDueDeadlines() {
+        guard let timer = state.value.timer, timer.at <= Moment.current.instant else { return }
+        timer.task.cancel()
+        passDeadlines()
     }
 
     private func passDeadlines() {

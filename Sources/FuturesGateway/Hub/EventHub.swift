@@ -82,7 +82,10 @@ final class EventHub: FeedListener {
 
     /// Runs `work` on the feed's thread, after all work submitted earlier. Call it from any thread.
     func run(_ work: @escaping @Sendable (EventHub) -> Void) {
-        feed.loop.execute { work(self) }
+        feed.loop.execute {
+            self.feed.passDueDeadlines()
+            work(self)
+        }
     }
 
     /// Appends the event to its rings, in every format that has one, and answers the requests that wait for it.

@@ -131,7 +131,18 @@ final class PendingAnswer {
     private func relay(_ plan: AnswerPlan) {
         // A socket may be opened while an answer with a book is kept, and that book is then too old for it.
         if plan.isBook { isPreparable = false }
-        relay(plan.reading.instead, maxAge: plan.isForSocket ? 0 : plan.isBook ? min(ask.maxAge ?? .max, Self.mostBookAge) : ask.maxAge)
+        let maxAge = plan.isForSocket ? 0 : plan.isBook ? min(ask.maxAge ?? .max, Self.mostBookAge) : ask.maxAge
+        let floor = floor(of: plan)
+        relay(plan.reading.instead, maxAge: maxAge) { [self] answer in
+            // A client of a socket has the book's newest message. For other clients, the data of the moment of the request suffice.
+            mirror.venue.reaches(plan.isForSocket ? self.floor(of: plan) : floor, answer.body.bytes, isExact: plan.isForSocket)
+        }
+    }
+
+    /// The oldest state that the venue's answer may have, by the stream.
+    private func floor(of plan: AnswerPlan) -> VenueFloor {
+        guard let (content, status) = hub.content(of: plan.reading.name), status.state == .live else { return .nothing }
+        return mirror.venue.floor(of: plan.reading, content)
     }
 
     /// The greatest age of a kept answer with a book, ms: requests at the same moment share one, and later ones get another.
@@ -140,20 +151,24 @@ final class PendingAnswer {
     /// Answers with the venue's current or kept answer.
     func relay(_ relay: VenueRelay) { self.relay(relay, maxAge: ask.maxAge) }
 
-    private func relay(_ relay: VenueRelay, maxAge: Int64?) {
-        if let kept = mirror.relays.kept(relay, maxAge: maxAge) {
+    private func relay(_ relay: VenueRelay, maxAge: Int64?, isRecent: @escaping (VenueMirror.Answer) -> Bool = { _ in true }) {
+        if let kept = mirror.relays.kept(relay, maxAge: maxAge), isRecent(kept.answer) {
             outcome = outcome ?? .kept
             return respond(kept.answer, until: kept.until)
         }
         guard beginToWait(.fetched), spend(on: [relay], maxAge: maxAge) else { return }
         mirror.relays.ask(relay, maxAge: maxAge) { [self] result in
             switch result {
+            case .success(let answer) where answer.status == 200 && !isRecent(answer):
+                refuse(.unavailable(Self.isBehind), retryAfter: 1)
             case .success(let answer): respond(answer)
             case .failure(let error):
                 refuse(.unavailable(error.message), retryAfter: error.retryAfterMs.map { max(1, Int(clamping: ($0 &+ 999) / 1000)) } ?? 1)
             }
         }
     }
+
+    private static let isBehind = "The venue's REST is behind its own messages, so its answer is not returned as current; try again."
 
     /// Charges the requests' weight; false if the caller has none left, and the request has been refused.
     private func spend(on relays: [VenueRelay], maxAge: Int64?) -> Bool {
