@@ -27,6 +27,16 @@ import Testing
         #expect((4_000...5_450).contains(oldest), "\(oldest) ms")
     }
 
+    /// The silence is not judged yet, because unread messages may end it.
+    @Test func aStreamThatIsReadBeforeItsSilenceIsJudgedIsStale() {
+        var harness = CoreHarness(limit: 1000)
+        harness.goLiveWithTrades()
+        harness.suspend(for: .seconds(200))
+        #expect(harness.core.status(of: .trades, now: harness.now)?.state == .stale)
+        harness.step(.deadline)
+        #expect(harness.core.status(of: .trades, now: harness.now)?.state == .stale)
+    }
+
     @Test func messagesThatWaitedWhileTheProcessWasSuspendedProveNothingSince() {
         var harness = CoreHarness(limit: 1000)
         harness.goLiveWithTrades()

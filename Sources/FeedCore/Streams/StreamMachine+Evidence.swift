@@ -48,10 +48,12 @@ extension StreamMachine {
     }
 
     /// Whether the last verification is recent enough for the state `live`.
-    func isWithinBound(_ feed: borrowing FeedContext) -> Bool {
+    func isWithinBound(_ feed: borrowing FeedContext) -> Bool { isWithinBound(at: feed.now.instant, feed) }
+
+    func isWithinBound(at instant: Instant, _ feed: borrowing FeedContext) -> Bool {
         guard let bound = freshness.bound else { return true }
         guard let verified = verifiedAt(feed) else { return false }
-        return feed.now.instant <= verified.after(bound)
+        return instant <= verified.after(bound)
     }
 
     /// Whether the event is a REST answer of a polled stream. Such an answer verifies the content even if it repeats the previous one.

@@ -247,8 +247,10 @@ struct StreamMachine: Sendable {
     }
 
     func status(at instant: Instant, _ feed: borrowing FeedContext) -> StreamStatus {
-        StreamStatus(
-            name: name, state: state, contentID: contentID, isWhole: isWholeAfterUpdate && !lacksRows(feed),
+        // A stream is read between two deadlines, and after a suspension of the process before its silence is judged.
+        let isTooOld = state == .live && contentID != nil && !isWithinBound(at: instant, feed)
+        return StreamStatus(
+            name: name, state: isTooOld ? .stale : state, contentID: contentID, isWhole: isWholeAfterUpdate && !lacksRows(feed),
             ageMs: receivedInstant.map { instant.milliseconds(since: $0) },
             unverifiedMs: verifiedAt(feed).map { instant.milliseconds(since: $0) }, source: source, isConnected: audience.isConnected == true,
             observers: audience.observers.count)
