@@ -336,6 +336,23 @@ private struct Nodes {
         }
     }
 
+    /// A client fetches a snapshot when it has the answer, and joins the two.
+    @Test func anEdgeConfirmsASubscriptionWhenTheLogHasTheMessages() async throws {
+        try await Nodes.open { nodes in
+            let (client, connection) = try await SocketClient.open(port: nodes.edges[0].port, "/ws")
+            nodes.log.freeze()
+            connection.send(text: #"{"method":"SUBSCRIBE","params":["btcusdt@bookTicker"],"id":1}"#)
+            connection.send(text: #"{"method":"LIST_SUBSCRIPTIONS","id":2}"#)
+            let first = try await client.text()
+            #expect(first.contains(#""id":2"#), "\(first)")
+            nodes.log.freeze(false)
+            let second = try await client.text()
+            #expect(second == #"{"result":null,"id":1}"#)
+            #expect(try await client.text().contains("bookTicker"))
+            connection.close(code: 1000, reason: "")
+        }
+    }
+
     @Test func everyNodeTellsIncidentsAndWhatItCounts() async throws {
         try await Nodes.open { nodes in
             let reader = try await nodes.edges[0].events("streams=\(Self.stream)")

@@ -50,6 +50,9 @@ package protocol FeedContents: AnyObject, Sendable {
     func statuses() -> FeedStatuses
     /// Whether an order book's next message, after `FeedInput.passOn`, continues its content. At a node of a cluster the messages begin a moment later.
     func passesMessagesOn(_ name: FuturesServiceStreamName) -> Bool
+    /// Calls `done` once the messages of these streams are passed on because of `FeedInput.passOn`; after five seconds in any case. Both happen on the
+    /// feed's loop.
+    func whenPassingOn(_ names: [FuturesServiceStreamName], _ done: @escaping () -> Void)
     /// The venue's message that brought an order book to its current update; nil if the book is not live, or a snapshot did.
     func newestMessage(of name: FuturesServiceStreamName) -> [UInt8]?
     /// The stream's last incidents, oldest first.
@@ -179,6 +182,7 @@ extension FeedEngine: ServedFeed {
     }
 
     package func passesMessagesOn(_ name: FuturesServiceStreamName) -> Bool { true }
+    package func whenPassingOn(_ names: [FuturesServiceStreamName], _ done: @escaping () -> Void) { done() }
 
     package func newestMessage(of name: FuturesServiceStreamName) -> [UInt8]? { read { core, _ in core.newestMessage(of: name) } }
 

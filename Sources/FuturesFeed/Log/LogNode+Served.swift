@@ -25,6 +25,7 @@ extension LogNode: ServedFeed {
             case .refetch(let name): self.refetch(name)
             case .passOn(let name, let isWanted, _):
                 if isWanted { self.state.value.passedOn.insert(name) } else { self.state.value.passedOn.remove(name) }
+                if !isWanted { self.state.value.passing.remove(name) }
                 self.planDemand(in: .milliseconds(20))
             default: break
             }
@@ -55,7 +56,7 @@ extension LogNode: ServedFeed {
     func tellDemand() {
         state.value.isDemandPlanned = false
         let demand = NodeRequest.demand(node: name, Array(state.value.wanted), messages: state.value.passedOn)
-        let askedAt = Moment.current.instant
+        let (askedAt, messages) = (Moment.current.instant, state.value.passedOn)
         askIngestOnce(demand, within: Self.demandPeriod) { head in
             let now = Moment.current
             let isSilent = head == nil && now.instant < askedAt + Self.demandPeriod
@@ -66,7 +67,21 @@ extension LogNode: ServedFeed {
                     head.map { shared.mirror.answered($0, askedAt: askedAt, now: now) } ?? shared.mirror.unanswered(askedAt: askedAt, now: now)
                 })
             self.setTimer()
+            guard let head else { return self.beginPassing([]) }
+            self.await(head) { self.beginPassing(messages) }
         }
+    }
+
+    /// Notes that the log has the messages of these streams from here on, unless they are not needed any more.
+    private func beginPassing(_ names: Set<FuturesServiceStreamName>) {
+        state.value.passing.formUnion(names.intersection(state.value.passedOn))
+        let (passing, now) = (state.value.passing, Moment.current.instant)
+        let isOver = { (waiting: (names: Set<FuturesServiceStreamName>, until: Instant, done: () -> Void)) in
+            waiting.until <= now || waiting.names.isSubset(of: passing)
+        }
+        let over = state.value.awaitingMessages.filter(isOver)
+        state.value.awaitingMessages.removeAll(where: isOver)
+        for waiting in over { waiting.done() }
     }
 
     package var isServing: Bool { shared.withLockedValue { $0.mirror.isServing } }
@@ -116,6 +131,12 @@ extension LogNode: ServedFeed {
 
     package func passesMessagesOn(_ name: FuturesServiceStreamName) -> Bool {
         newestMessage(of: name) != nil
+    }
+
+    package func whenPassingOn(_ names: [FuturesServiceStreamName], _ done: @escaping () -> Void) {
+        guard !state.value.passing.isSuperset(of: names) else { return done() }
+        state.value.awaitingMessages.append((Set(names), Moment.current.instant + Self.demandPeriod, done))
+        loop.assumeIsolated().scheduleTask(in: TimeAmount(Self.demandPeriod) + .milliseconds(50)) { self.beginPassing([]) }
     }
 
     package func newestMessage(of name: FuturesServiceStreamName) -> [UInt8]? {

@@ -52,6 +52,9 @@ package final class LogNode: Sendable {
         var wanted: Set<FuturesServiceStreamName> = []
         /// Those of them that readers of the venue's sockets read.
         var passedOn: Set<FuturesServiceStreamName> = []
+        /// Those of which the log has the messages, and callbacks that wait for others.
+        var passing: Set<FuturesServiceStreamName> = []
+        var awaitingMessages: [(names: Set<FuturesServiceStreamName>, until: Instant, done: () -> Void)] = []
         var isDemandPlanned = false
         /// Callbacks that wait until the log has been read up to a sequence.
         var awaiting: [(head: UInt64, until: Instant, done: () -> Void)] = []
@@ -228,6 +231,7 @@ package final class LogNode: Sendable {
                 listener?.beginAnew()
             case .passOn(let message): listener?.receive(message)
             case .messagesLost:
+                state.value.passing = []
                 for name in state.value.passedOn where name.isHarmedByLoss {
                     listener?.receive(VenueMessage(stream: name, text: nil))
                 }

@@ -72,7 +72,8 @@ extension EventHub {
             let gained = served(names)
             if let problem = refusal(of: gained, to: connection) { return send(session.error(.tooMany, problem, id: answer.id)) }
             connection.socket = session
-            send(answer)
+            // At a node of a cluster, the messages begin a moment later. A client may fetch a snapshot when it has the answer, and joins the two.
+            feed.whenPassingOn(gained) { send(answer) }
             subscribe(connection, gained)
             return watchUnserved(session, connection)
         }

@@ -19,9 +19,14 @@ final class SocketClient: WebSocketReceiver {
     let events = Mailbox<Event>()
 
     static func open(_ house: House, _ path: String, headers: [(String, String)] = []) async throws -> (SocketClient, WebSocketConnection) {
+        try await open(port: house.client.port, path, headers: headers, isEncrypted: StreamRoute.current == .tls)
+    }
+
+    static func open(
+        port: Int, _ path: String, headers: [(String, String)] = [], isEncrypted: Bool = false
+    ) async throws -> (SocketClient, WebSocketConnection) {
         let client = SocketClient()
-        let isEncrypted = StreamRoute.current == .tls
-        let url = "\(isEncrypted ? "wss" : "ws")://\(isEncrypted ? "localhost" : "127.0.0.1"):\(house.client.port)\(path)"
+        let url = "\(isEncrypted ? "wss" : "ws")://\(isEncrypted ? "localhost" : "127.0.0.1"):\(port)\(path)"
         let connection = try await WebSocketConnection.connect(
             to: url, headers: headers, on: MultiThreadedEventLoopGroup.singleton.any(), receiver: client,
             trust: isEncrypted ? .roots(pem: TestCertificates.root) : .system
