@@ -242,10 +242,15 @@ extension EventHub {
     private func endSockets(
         of names: Set<FuturesServiceStreamName>, before instant: Instant? = nil, code: String, reason: (FuturesServiceStreamName) -> String
     ) {
-        for connection in state.value.readers.all where connection.isOpen {
+        for connection in state.value.readers.all {
             guard let socket = connection.socket, instant.map({ socket.openedAt <= $0 }) ?? true,
                 let name = connection.streams.first(where: names.contains)
             else { continue }
+            // A socket that is not open yet has no message. It begins after the loss.
+            guard connection.isOpen else {
+                connection.begin(socket, firstMessages(of: connection.streams, connection.options.format), behind: state.value.lastMessage)
+                continue
+            }
             end(connection.number, code: code, reason: reason(name))
         }
     }

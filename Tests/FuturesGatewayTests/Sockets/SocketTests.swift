@@ -143,6 +143,23 @@ final class SocketClient: WebSocketReceiver {
         }
     }
 
+    /// Its client would get the messages before and after the loss.
+    @Test func aSocketThatIsNotOpenYetBeginsBehindALoss() async throws {
+        try await House.open { house in
+            let name = FuturesServiceStreamName.liquidation(symbol: "BTCUSDT")
+            let target = try #require(SocketTarget(["ws", name.description], streams: []))
+            let start = try await house.onHub { hub in
+                Result { () throws(EventHub.Refusal) -> (behind: UInt64?, last: UInt64) in
+                    let number = try hub.prepare(target, for: Access.Caller(principal: .anonymous(.everything), address: nil))
+                    for text in [Array("1".utf8), nil] { hub.receive(VenueMessage(stream: name, text: text)) }
+                    defer { hub.closed(number) }
+                    return (hub.state.value.readers[number]?.takeStart()?.behind, hub.state.value.lastMessage)
+                }
+            }.get()
+            #expect(start.behind == start.last && start.last > 0)
+        }
+    }
+
     /// A stream without messages and without another source is no outage.
     @Test func aSocketOfAQuietStreamStaysOpen() async throws {
         try await House.open { house in
