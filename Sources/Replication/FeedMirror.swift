@@ -415,6 +415,8 @@ package struct FeedMirror: Sendable {
         if !view.messages.isEmpty { passOn(isNew: view.clock.age(of: message.sentAt, now) < patience.nanoseconds / 1_000_000) }
         for name in view.restored { effects.append(.restored(name)) }
         view.restored.removeAll()
+        // An own event has the id of the newest event that readers have.
+        lastID = view.epochs.headID
         passTransitCheck()
         // A stream that begins while this node is behind has old data too.
         if isAway { for name in view.added { cut(name) } }

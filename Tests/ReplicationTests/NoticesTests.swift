@@ -206,7 +206,10 @@ import Testing
         let content = FuturesServiceFeedContent(
             streamName: other, id: EventID(epoch: 7, sequence: next), kind: .full, state: .live, source: .rest, eventTime: 5, receivedAt: 1_001_100,
             rows: .markPrice([]))
-        tell([EncodedEvent(FeedEvent(stream: other, id: content.id, kind: .fetched(content)), receivedAt: nil).record], sentAt: 1_200, at: 5_200)
+        let effects = tell(
+            [EncodedEvent(FeedEvent(stream: other, id: content.id, kind: .fetched(content)), receivedAt: nil).record], sentAt: 1_200, at: 5_200)
+        let ids = effects.compactMap { (effect) -> UInt64? in if case .tell(let event) = effect { event.id.sequence } else { nil } }
+        #expect(ids.count == 3 && ids == ids.sorted(), "a reader never goes back to an earlier event: \(ids)")
         #expect(mirror.streams[other]?.status(mirror.clock, now: Self.at(5_200)).state == .stale)
     }
 
