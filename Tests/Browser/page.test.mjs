@@ -162,3 +162,9 @@ test('symbols with a star come first in any order', () => {
   assert.deepEqual(arrange(rows, {}).map(({ symbol }) => symbol), ['C', 'A', 'B']);
   assert.deepEqual(arrange(rows, { filter: 'starred', by: 'symbol', isRising: true }).map(({ symbol }) => symbol), ['A', 'C']);
 });
+
+test('live data without any open line is an old number of lines', () => {
+  const detail = (text) => judge({ connection: 'open', shown: ['live'], lines: { text, isLost: true } }).detail;
+  assert.match(detail('1 of 2'), /no spare line/);
+  assert.equal(detail('0 of 2'), '');
+});

@@ -26,7 +26,8 @@ export function judge({ connection, shown, refused = 0, isAsking, lines, ready =
   const detail = parts.map(([number, what]) => `${plural(number)} ${what}`).join(', ');
   if (lost + old + failed + refused) return { level: 'warn', word: 'Partly live', detail };
   // The loss of one line does not affect readers, but the next loss would.
-  const spare = lines?.isLost && !paused ? `On ${lines.text} lines: nothing is missing, but there is no spare line.` : '';
+  // Live data and no open line contradict each other: that number is old.
+  const spare = lines?.isLost && !lines.text.startsWith('0') && !paused ? `On ${lines.text} lines: nothing is missing, but there is no spare line.` : '';
   return { level: paused ? 'paused' : 'good', word: paused ? 'Partly paused' : 'Live', detail: detail || spare };
 }
 

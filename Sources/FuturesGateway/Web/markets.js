@@ -106,7 +106,10 @@ export class Markets {
     state.title = days.error ?? '';
     this.#rows.forEach((row, index) => this.#fill(row, index < count ? rows[from + index] : undefined, from + index));
     // The chosen row has a place at the end, shown or not, so that the last row can be scrolled above it.
-    const rest = this.#showChosen(rows) ? 0 : height;
+    const gap = this.#scroll.clientHeight % height;
+    const rest = this.#showChosen(rows) ? 0 : height + gap;
+    // The gap above the chosen row leaves whole rows in view.
+    this.#chosen.row.style.setProperty('--gap', `${gap}px`);
     this.#scroll.firstElementChild.style.setProperty('--below', `${Math.max(0, rows.length - from - count) * height + rest}px`);
     set($('markets-empty'), rows.length ? '' : all ? 'No matching symbol.' : days.error ? 'The gateway refused the list of symbols.' : (days.shown === 'live' ? '' : 'Waiting for the symbols.'));
     this.#table.hidden = !rows.length;
