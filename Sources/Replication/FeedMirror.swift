@@ -76,11 +76,11 @@ package struct FeedMirror: Sendable {
     package private(set) var takeovers: UInt64 = 0
     private var rereadCause = ResetCause.epoch
     /// The age of the newest message when it arrived, ms.
-    package private(set) var lagMs: Int64 = 0
-    /// The check that the log's records are not on their way for long; nil if none is pending.
-    private var transitCheck: TransitCheck?
-    /// When the newest question was asked that the writer answered. Earlier ones say nothing any more.
-    private var answeredSince: Instant?
+    package internal(set) var lagMs: Int64 = 0
+    /// The pending measurement of the records' transit time; nil if there is none.
+    var transitCheck: TransitCheck?
+    /// When the newest answered question was asked. Answers to earlier ones are ignored.
+    var answeredSince: Instant?
     /// The number of void messages.
     package private(set) var voids: UInt64 = 0
     var effects: [Effect] = []
@@ -136,65 +136,15 @@ package struct FeedMirror: Sendable {
         return take()
     }
 
-    /// Records the writer's answer to a question: its newest event was `head` then. Until this node has that event, it may be as old as the question.
-    package mutating func answered(_ head: UInt64, askedAt: Instant, now: Moment) -> [Effect] {
-        note(now)
-        guard let epoch = epochs.current?.id, answeredSince.map({ $0 < askedAt }) ?? true else { return [] }
-        answeredSince = askedAt
-        passTransitCheck()
-        // A pending check shows how long records are on their way; a later one would begin again.
-        if transitCheck == nil {
-            transitCheck = TransitCheck(epoch: epoch, head: head, askedAt: askedAt, answeredAt: now.instant)
-            passTransitCheck()
-        }
-        return take()
-    }
-
-    /// Records that the writer, or the way to it, did not answer in time.
-    package mutating func unanswered(askedAt: Instant, now: Moment) -> [Effect] {
-        note(now)
-        guard answeredSince.map({ $0 < askedAt }) ?? true else { return [] }
-        setTransit(self.now.milliseconds(since: askedAt))
-        return take()
-    }
-
-    private mutating func passTransitCheck() {
-        guard let check = transitCheck else { return }
-        guard check.epoch == epochs.current?.id else { return transitCheck = nil }
-        if epochs.head >= check.head {
-            transitCheck = nil
-            setTransit(now.milliseconds(since: check.askedAt))
-        } else if check.answeredAt + patience <= now {
-            setTransit(now.milliseconds(since: check.answeredAt))
-        }
-    }
-
-    /// A short transit time is no matter, because an outage of the log is reported only after `patience`.
-    private mutating func setTransit(_ milliseconds: Int64) {
-        view.clock.measure(transit: milliseconds < patience.nanoseconds / 1_000_000 ? 0 : milliseconds)
-        guard view.clock.transit > 0, let lastWord, let heardAt else { return }
-        self.heardAt = min(heardAt, view.clock.moment(of: lastWord.sentAt, now))
-        lagMs = max(lagMs, view.clock.transit)
-        if let silentAt, silentAt <= now { goAway() }
-    }
-
-    private mutating func note(_ now: Moment) { (self.now, wallClock) = (now.instant, now.wallClock) }
+    mutating func note(_ now: Moment) { (self.now, wallClock) = (now.instant, now.wallClock) }
 
     /// When `passDeadline` is due; nil if the outage was already reported.
     package var deadline: Instant? {
-        [silentAt, catchingUp?.deadline, transitCheck.map { $0.answeredAt + patience }].compactMap(\.self).min()
-    }
-
-    /// A question to the writer, and its answer.
-    private struct TransitCheck {
-        let epoch: UInt64
-        let head: UInt64
-        let askedAt: Instant
-        let answeredAt: Instant
+        [silentAt, catchingUp?.deadline, transitCheck.map { $0.deadline(patience) }].compactMap(\.self).min()
     }
 
     /// When the silence of the log counts as an outage. Readers rely on that also while a new writer's clock is checked.
-    private var silentAt: Instant? {
+    var silentAt: Instant? {
         guard !isAway, let heardAt, catchingUp == nil || isServing else { return nil }
         if case .starting = phase { return nil }
         return heardAt + patience
@@ -270,7 +220,7 @@ package struct FeedMirror: Sendable {
         view.streams[name]?.content.content(of: name, limit: limit(name))
     }
 
-    private mutating func take() -> [Effect] {
+    mutating func take() -> [Effect] {
         defer { effects = [] }
         return effects
     }
@@ -415,10 +365,10 @@ package struct FeedMirror: Sendable {
         if !view.messages.isEmpty { passOn(isNew: view.clock.age(of: message.sentAt, now) < patience.nanoseconds / 1_000_000) }
         for name in view.restored { effects.append(.restored(name)) }
         view.restored.removeAll()
-        // An own event has the id of the newest event that readers have.
+        // A notice of this node has the id of the newest event that readers have.
         lastID = view.epochs.headID
         passTransitCheck()
-        // A stream that begins while this node is behind has old data too.
+        // This node is behind, so the data of a new stream are old too.
         if isAway { for name in view.added { cut(name) } }
     }
 

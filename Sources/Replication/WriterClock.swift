@@ -2,8 +2,8 @@ package import FeedCore
 
 /// The writer's clock, derived from its messages. No machine's clock needs to be right, and no two need to agree.
 ///
-/// Among the recent messages, the one with the shortest transit time shows the clock best. If all recent messages were on their way for long, they do
-/// not show it; then the measured transit time counts.
+/// Among the recent messages, the one with the shortest transit time shows the clock best. If every recent message was slow, the clock uses the
+/// measured transit time instead.
 package struct WriterClock: Sendable, Equatable {
     private static let period: Int64 = 30_000
     /// The offset from the writer's wall clock to this node's monotonic clock, ms: the smallest of this period, and of the previous one.
@@ -13,7 +13,7 @@ package struct WriterClock: Sendable, Equatable {
     private var lastSentAt: Int64 = .min
     /// When the newest message arrived, ms.
     private var heardAt: Int64 = 0
-    /// How long messages are on their way at most, ms, if that is too long; otherwise 0.
+    /// The measured transit time of messages, ms; 0 if it is short enough to be ignored.
     package private(set) var transit: Int64 = 0
     /// The offset by this machine's wall clock, ms; nil if only the messages count.
     private var assumed: Int64?
@@ -29,8 +29,8 @@ package struct WriterClock: Sendable, Equatable {
         guard !isAbsurd else { return }
         // The writer's clock was set back, so its earlier times are useless.
         if sentAt < lastSentAt, !isOfThePast { (offset, lastOffset) = (nil, nil) }
-        lastSentAt = isOfThePast ? max(lastSentAt, sentAt) : sentAt
-        heardAt = milliseconds
+        // An old record that is read again says nothing about the newest one's arrival.
+        if !isOfThePast || sentAt >= lastSentAt { (lastSentAt, heardAt) = (sentAt, milliseconds) }
         if offset == nil || milliseconds - since >= Self.period { (lastOffset, offset, since) = (offset, nil, milliseconds) }
         offset = min(offset ?? difference, difference)
     }
@@ -41,7 +41,7 @@ package struct WriterClock: Sendable, Equatable {
         assumed = isAbsurd ? nil : difference
     }
 
-    /// Sets how long messages are on their way at most, ms; 0 if that is no matter.
+    /// Sets the measured transit time of messages, ms; 0 to ignore it.
     mutating func measure(transit: Int64) { self.transit = max(0, transit) }
 
     /// Uses only the messages.

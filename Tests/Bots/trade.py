@@ -152,7 +152,7 @@ def tell_sockets(bots, before, after):
 
 
 def repeated(asked, has_rows, keeps=ONCE):
-    """What was asked for more than once though it still held: a start time and a symbol make it one. An empty answer may get rows soon and holds for 10 s."""
+    """The repeated requests whose first answer was still valid. The gateway keeps an empty answer for only 10 s, because the venue may add rows."""
     return {target: times for target, times in asked.items() if stand.endpoint(target) in keeps and times > 1 and has_rows(target)}
 
 

@@ -81,7 +81,7 @@ async def the_watchlist_stays_and_the_picker_chooses(gateway, gate, browser):
 
 
 async def an_alert_fires_also_in_a_hidden_tab(gateway, gate, browser):
-    """While the tab is hidden only the alert's stream flows. It fires once, on a trade, and is told in every tab; a wrong value is refused in words."""
+    """In a hidden tab, only the alert's stream is active. A trade fires the alert once. The dialog refuses a value that is not a number."""
     tab = await opened(browser, gate.address)
     words = await set_alert(tab, "price", "'12,x'")
     expect("Enter a number" in words, words)
@@ -102,7 +102,7 @@ async def an_alert_fires_also_in_a_hidden_tab(gateway, gate, browser):
     reached, wanted = await tab.run("(() => { const [, value, price] = document.querySelector('#fired p').textContent.replaceAll(',', '').match(/[≥≤] ([\\d.]+): ([\\d.]+)/); return [price, value]; })()")
     expect(float(reached) >= float(wanted) if side == "≥" else float(reached) <= float(wanted), (reached, wanted))
     expect("Alert" in await tab.run(LOG), await tab.run(LOG))
-    # What fired stays fired: nothing is told again after a reload.
+    # After a reload, the page does not report a fired alert again.
     await tab.call("Page.reload")
     await tab.until(LIVE)
     await asyncio.sleep(3)

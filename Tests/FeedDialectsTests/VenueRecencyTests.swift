@@ -57,6 +57,6 @@ import Testing
         #expect(Self.reaches(page, #"[{"a":1},{"a":2}]"#), "there are more on the next page")
         #expect(!Self.reaches(page, #"[{"a":9}]"#))
         let past = Self.floor(try Self.reading("aggTrades", ("startTime", "1"), ("endTime", "9000"), ("limit", "2")), known)
-        #expect(past == .nothing && Self.reaches(past, "[]"), "the messages do not say what was before them")
+        #expect(past == .nothing && Self.reaches(past, "[]"), "the messages begin later than the requested period")
     }
 }

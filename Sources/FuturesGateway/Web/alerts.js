@@ -1,4 +1,4 @@
-// Alerts: prices and funding rates that a symbol reaches, and data that is no longer live. They also work while nobody looks at the tab.
+// Alerts for prices, for funding rates, and for data that is not live. They also work in a hidden tab.
 
 import { Feed } from './client.js';
 import { Stored } from './stored.js';
@@ -20,7 +20,7 @@ export function look({ kind, side, value, after }, content) {
   const fires = (text) => (side === 'above' ? Number(text) >= Number(value) : Number(text) <= Number(value));
   if (kind === 'funding') return { reached: content.lastFundingRate && fires(content.lastFundingRate) ? content.lastFundingRate : undefined, after };
   const last = content.at(-1)?.id ?? after;
-  // What is traded before the alert does not count.
+  // Only trades after the alert was set can fire it.
   if (after === undefined) return { after: last };
   const missed = content.length ? Math.max(0, content[0].id - after - 1) : 0;
   return { reached: content.find(({ id, price }) => id > after && fires(price))?.price, after: Math.max(after, last), missed };
