@@ -1,8 +1,28 @@
-import FeedCore
+package import FeedCore
 import Rings
 
 /// Events that a node creates itself: that the log has lost events or is silent, and that it is back.
 extension FeedMirror {
+    /// Why readers should use another node; nil if this node is up to date.
+    package func trouble(now: Instant) -> String? {
+        switch phase {
+        case .starting:
+            guard let goal else { return "the log cannot be read yet" }
+            return "the log is being read, \(place) of \(goal) records so far"
+        case .following where !isServing: return "the log was read, but its leader has not yet confirmed that this is all"
+        case .rereading: return "the log is being read again, because it is not the same log as before"
+        case .following:
+            guard epochs.current != nil else { return "the log is empty, because no gateway has fed it yet" }
+            let silence = heardAt.map { now.milliseconds(since: $0) } ?? 0
+            if isAway, silence >= Self.longSilence { return "the log has delivered nothing for \(silence / 1000) s" }
+            return lagMs >= Self.longLag ? "this node is \(lagMs) ms behind the log" : nil
+        }
+    }
+
+    /// A cluster that elects a leader is silent this long, and then no other node is better, ms.
+    private static let longSilence: Int64 = 5_000
+    private static let longLag: Int64 = 2_000
+
     /// Starts over because the log has lost events that readers have.
     mutating func begin(with fresh: MirrorView, _ cause: ResetCause) {
         // No reader has contents yet, so there is no outage to report.

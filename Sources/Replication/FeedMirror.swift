@@ -48,7 +48,7 @@ package struct FeedMirror: Sendable {
     var phase = Phase.starting
     /// The newest record that was read, and the one to reach; nil before reading starts.
     package private(set) var place: UInt64 = 0
-    private var goal: UInt64?
+    private(set) var goal: UInt64?
     /// Everything from the log's beginning up to here was read in one pass, so that the log itself guarantees the order.
     private var trusted: UInt64 = 0
     /// When the last valid message arrived.
@@ -194,26 +194,6 @@ package struct FeedMirror: Sendable {
     package var isResigned: Bool { view.isResigned }
     /// How many times readers had to start over.
     package var resets: UInt64 { resetsByCause.values.reduce(0, +) }
-
-    /// Why readers should use another node; nil if this node is up to date.
-    package func trouble(now: Instant) -> String? {
-        switch phase {
-        case .starting:
-            guard let goal else { return "the log cannot be read yet" }
-            return "the log is being read, \(place) of \(goal) records so far"
-        case .following where !isServing: return "the log was read, but its leader has not yet confirmed that this is all"
-        case .rereading: return "the log is being read again, because it is not the same log as before"
-        case .following:
-            guard epochs.current != nil else { return "the log is empty, because no gateway has fed it yet" }
-            let silence = heardAt.map { now.milliseconds(since: $0) } ?? 0
-            if isAway, silence >= Self.longSilence { return "the log has delivered nothing for \(silence / 1000) s" }
-            return lagMs >= Self.longLag ? "this node is \(lagMs) ms behind the log" : nil
-        }
-    }
-
-    /// A cluster that elects a leader is silent this long, and then no other node is better, ms.
-    private static let longSilence: Int64 = 5_000
-    private static let longLag: Int64 = 2_000
 
     /// The stream's complete content; nil if there is none.
     package mutating func content(of name: FuturesServiceStreamName) -> FuturesServiceFeedContent? {

@@ -7,8 +7,8 @@ import Testing
 
 /// What the log tells besides events, and that a mirror has it.
 @Suite struct NoticesTests {
-    private static let name = FuturesServiceStreamName.assetIndex
-    private var mirror = FeedMirror { _ in 100 }
+    static let name = FuturesServiceStreamName.assetIndex
+    var mirror = FeedMirror { _ in 100 }
     private var sequence: UInt64 = 0
     private var next: UInt64 = 0
 
@@ -24,10 +24,10 @@ import Testing
         _ = mirror.step(.inspected(id: 1 << 36 + 1, .success(LogExtent(first: 1, last: 1))), now: Self.moment(0))
     }
 
-    private static func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
+    static func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
 
     /// This machine's wall clock agrees with the writer's.
-    private static func moment(_ milliseconds: Int64) -> Moment { Moment(instant: at(milliseconds), wallClock: 1_000_000 + milliseconds) }
+    static func moment(_ milliseconds: Int64) -> Moment { Moment(instant: at(milliseconds), wallClock: 1_000_000 + milliseconds) }
 
     @discardableResult
     private mutating func tell(_ message: LogMessage, at milliseconds: Int64) -> [FeedMirror.Effect] {
@@ -37,14 +37,14 @@ import Testing
 
     /// A message of the ingest, sent at this time by its own clock, which says a million when this node's says nothing.
     @discardableResult
-    private mutating func tell(_ records: [FeedRecord], epoch: UInt64 = 7, sentAt: Int64, at milliseconds: Int64) -> [FeedMirror.Effect] {
+    mutating func tell(_ records: [FeedRecord], epoch: UInt64 = 7, sentAt: Int64, at milliseconds: Int64) -> [FeedMirror.Effect] {
         let term = epoch == 7 ? 1 : mirror.epochs.current?.term ?? 1
         let message = LogMessage(epoch: epoch, term: term, first: next, sentAt: 1_000_000 + sentAt, records: records)
         next += message.eventCount
         return tell(message, at: milliseconds)
     }
 
-    private static func value(receivedAt: Int64) -> FeedRecord {
+    static func value(receivedAt: Int64) -> FeedRecord {
         let content = FuturesServiceFeedContent(
             streamName: name, id: EventID(epoch: 7, sequence: 1), kind: .full, state: .live, source: .rest, eventTime: 5,
             receivedAt: 1_000_000 + receivedAt, rows: .assetIndex([]))
@@ -157,44 +157,6 @@ import Testing
         let bars = FuturesServiceStreamName.kline(symbol: "BTCUSDT", interval: .minute1)
         tell([FeedRecord(.connected, of: bars.description, Array("{}".utf8)[...])], sentAt: 0, at: 0)
         #expect(Self.passedOn(tell([Self.message(bars, text)], sentAt: 2_000, at: 4_100)) == [VenueMessage(stream: bars, text: nil)])
-    }
-
-    private static func states(_ effects: [FeedMirror.Effect], of name: FuturesServiceStreamName) -> [FeedRecord.Kind] {
-        effects.compactMap { if case .tell(let event) = $0, event.stream == name { event.kind } else { nil } }
-    }
-
-    /// A link that is always late shows no lateness by its messages' times.
-    @Test mutating func recordsThatAreOnTheirWayForLongAreNotCurrent() throws {
-        for second in 0..<80 as Range<Int64> { tell([Self.value(receivedAt: second * 1_000)], sentAt: second * 1_000, at: second * 1_000 + 6_000) }
-        #expect(mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(85_000)).state == .live, "nothing shows the lateness")
-        let head = mirror.epochs.head
-        #expect(mirror.answered(head + 6, askedAt: Self.at(85_000), now: Self.moment(85_050)).isEmpty)
-        #expect(mirror.deadline.map { $0 <= Self.at(87_050) } == true)
-        let effects = mirror.passDeadline(now: Self.moment(87_050))
-        #expect(Self.states(effects, of: Self.name).contains(.disconnected))
-        for second in 80..<90 as Range<Int64> {
-            let effects = tell([Self.value(receivedAt: second * 1_000)], sentAt: second * 1_000, at: second * 1_000 + 6_000)
-            #expect(!Self.states(effects, of: Self.name).contains(.recovered))
-        }
-        let status = try #require(mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(95_000)))
-        #expect(status.state == .stale && status.unverifiedMs ?? 0 >= 6_000)
-        #expect(mirror.trouble(now: Self.at(95_000)) != nil)
-        // The link is fast again.
-        tell([Self.value(receivedAt: 96_000)], sentAt: 96_000, at: 96_010)
-        _ = mirror.answered(mirror.epochs.head, askedAt: Self.at(96_020), now: Self.moment(96_040))
-        #expect(Self.states(tell([Self.value(receivedAt: 96_100)], sentAt: 96_100, at: 96_110), of: Self.name).contains(.recovered))
-        #expect(mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(96_110)).state == .live)
-    }
-
-    @Test mutating func aWriterThatDoesNotAnswerProvesNothing() {
-        tell([Self.value(receivedAt: 0)], sentAt: 0, at: 0)
-        tell([Self.value(receivedAt: 4_900)], sentAt: 4_900, at: 4_900)
-        #expect(!mirror.unanswered(askedAt: Self.at(0), now: Self.moment(5_000)).isEmpty)
-        #expect(mirror.streams[Self.name]?.isCut == true)
-        _ = mirror.answered(mirror.epochs.head, askedAt: Self.at(5_000), now: Self.moment(5_010))
-        tell([Self.value(receivedAt: 5_020)], sentAt: 5_020, at: 5_020)
-        #expect(mirror.streams[Self.name]?.isCut == false)
-        #expect(mirror.unanswered(askedAt: Self.at(1_000), now: Self.moment(6_000)).isEmpty, "a later question was answered")
     }
 
     /// A reader may ask for a stream while the node is behind.
