@@ -323,8 +323,8 @@ package struct FeedMirror: Sendable {
     }
 
     private mutating func take(_ message: LogMessage) {
-        defer { lastID = view.epochs.headID }
         if message.claim != nil {
+            lastID = view.epochs.headID
             takeovers += 1
             view.beginEpoch(message, now)
             effects.append(.messagesLost)

@@ -190,12 +190,12 @@ class LogTests(unittest.TestCase):
             self.assertFalse(trade.BAD.search(begin + line), line)
         self.assertFalse(trade.BAD.search("2026-11-22 16:47:01,429 - freqtrade.wallets - WARNING - x"))
 
-    def test_what_is_asked_twice_though_it_holds_is_told(self):
+    def test_a_repeated_request_is_a_fault_while_its_answer_is_valid(self):
         asked = {"/fapi/v1/fundingRate?symbol=A&startTime=1": 2, "/fapi/v1/fundingRate?symbol=B&startTime=1": 1, "/fapi/v1/time": 9}
         self.assertEqual(list(trade.repeated(asked, lambda target: True)), ["/fapi/v1/fundingRate?symbol=A&startTime=1"])
         self.assertEqual(trade.repeated(asked, lambda target: False), {})
 
-    def test_what_a_run_begins_late_belongs_to_its_start_and_what_it_asks_again_is_told(self):
+    def test_late_contents_count_for_the_start_and_repeated_ones_are_faults(self):
         bars, book, mark = ("/fapi/v1/klines?symbol=A&interval=1m&limit=499", "/fapi/v1/depth?symbol=A&limit=1000", "/fapi/v1/markPriceKlines?symbol=A&limit=2")
         quiet = part({bars: 1})
         late = part({book: 2, mark: 3}, audit=20)

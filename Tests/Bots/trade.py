@@ -220,13 +220,13 @@ def main(options):
 
 
 def contents(part):
-    """The complete books and bars that were asked for in a part. Two bars are a question about a silence, and fewer levels a question about a book."""
+    """The requests of complete books and bars in a part. Requests of two bars or fewer levels only check a silence or a book."""
     return {target for target in part.asked
             if stand.endpoint(target) == "depth" and "limit=1000" in target or stand.endpoint(target) == "klines" and not target.endswith("limit=2")}
 
 
 def tell_weights(parts, seconds, has_rows):
-    """What the venue saw. A run of the gateway begins with a start, and asks for each content once, whenever bots begin to read it.
+    """Prints the venue's requests, and returns faults. In each run, the gateway may request each content once, also long after its start.
 
     `parts` is a start and the time after it, for each of the two runs.
     """

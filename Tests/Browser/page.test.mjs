@@ -141,6 +141,7 @@ test('an alert fires on any trade after it, and on no earlier one', () => {
   assert.deepEqual(look(alert, trades([9, '101'], [10, '102'], [11, '100.4'])), { reached: undefined, after: 11, missed: 0 });
   assert.equal(look(alert, trades([11, '100'], [12, '100.50'], [13, '99'])).reached, '100.50', 'a spike between two looks counts');
   assert.deepEqual(look({ ...alert, after: undefined }, trades([11, '200'])), { after: 11 }, 'the price is not known to be new');
+  assert.equal(look({ ...alert, after: 1000 }, trades([3, '1'])).after, 3, 'the venue restarted its numbering');
   assert.equal(look({ ...alert, side: 'below' }, trades([11, '99'])).reached, '99');
   assert.equal(look(alert, trades([15, '1'])).missed, 4, 'what could not be checked is told');
   assert.equal(look({ ...alert, kind: 'funding', value: '0.0001' }, { lastFundingRate: '0.00010000' }).reached, '0.00010000');

@@ -8,6 +8,7 @@ from truths import LIVE, LOG, expect
 
 SYMBOL = "document.querySelector('#symbol').textContent"
 ROWS = "[...document.querySelectorAll('#markets tbody tr')].filter((row) => !row.hidden).map((row) => row.dataset.symbol)"
+PROGRESS = "JSON.parse(localStorage.getItem('futures-gateway alerts'))[0].after"
 FIRED = "document.querySelector('#fired').textContent"
 
 
@@ -102,11 +103,14 @@ async def an_alert_fires_also_in_a_hidden_tab(gateway, gate, browser):
     reached, wanted = await tab.run("(() => { const [, value, price] = document.querySelector('#fired p').textContent.replaceAll(',', '').match(/[≥≤] ([\\d.]+): ([\\d.]+)/); return [price, value]; })()")
     expect(float(reached) >= float(wanted) if side == "≥" else float(reached) <= float(wanted), (reached, wanted))
     expect("Alert" in await tab.run(LOG), await tab.run(LOG))
-    # After a reload, the page does not report a fired alert again.
+    before = await tab.run(PROGRESS)
+    # After a reload, the page does not report a fired alert again, and continues behind the checked trades.
     await tab.call("Page.reload")
     await tab.until(LIVE)
     await asyncio.sleep(3)
     expect(not await tab.run(FIRED) and await tab.run("document.querySelector('#alerts-open').textContent") == "Alerts 1", await tab.run(FIRED))
+    after = await tab.run(PROGRESS)
+    expect(after > before, (before, after))
     expect(not tab.complaints, tab.complaints)
     await tab.close()
     return f"{reached} for {wanted}"

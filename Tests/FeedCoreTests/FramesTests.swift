@@ -297,7 +297,7 @@ import Testing
     }
 
     /// In a cluster a node's demand may be forgotten while it still has readers, and its readers read on when the demand returns.
-    @Test(arguments: [true, false]) func whoStillFollowsWhenTheMessagesEndLacksThem(_ isRemoved: Bool) {
+    @Test(arguments: [true, false]) func theEndOfPassingOnIsALossForOtherNodes(_ isRemoved: Bool) {
         var setup = Setup(.liquidation(symbol: Self.btc), hasSnapshotSource: false)
         setup.core.step(isRemoved ? .unobserve(ObserverID(1), nil) : .passOn(setup.name, false))
         setup.core.pass(.seconds(120))

@@ -9,10 +9,10 @@ extension NoticesTests {
         effects.compactMap { if case .tell(let event) = $0, event.stream == name { event.kind } else { nil } }
     }
 
-    /// A link that is always late shows no lateness by its messages' times.
-    @Test mutating func recordsThatAreOnTheirWayForLongAreNotCurrent() throws {
+    /// On a link that is always slow, the times of the records do not show the delay.
+    @Test mutating func slowRecordsAreNotCurrent() throws {
         for second in 0..<80 as Range<Int64> { tell([Self.value(receivedAt: second * 1_000)], sentAt: second * 1_000, at: second * 1_000 + 6_000) }
-        #expect(mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(85_000)).state == .live, "nothing shows the lateness")
+        #expect(mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(85_000)).state == .live, "the times do not show the delay")
         let head = mirror.epochs.head
         #expect(mirror.answered(head + 6, askedAt: Self.at(85_000), now: Self.moment(85_050)).isEmpty)
         #expect(mirror.deadline.map { $0 <= Self.at(87_050) } == true)
@@ -32,7 +32,7 @@ extension NoticesTests {
         #expect(mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(96_110)).state == .live)
     }
 
-    @Test mutating func aWriterThatDoesNotAnswerProvesNothing() {
+    @Test mutating func aNodeWithoutAnAnswerIsBehind() {
         tell([Self.value(receivedAt: 0)], sentAt: 0, at: 0)
         tell([Self.value(receivedAt: 4_900)], sentAt: 4_900, at: 4_900)
         #expect(!mirror.unanswered(askedAt: Self.at(0), now: Self.moment(5_000)).isEmpty)

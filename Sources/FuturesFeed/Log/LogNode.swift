@@ -229,7 +229,9 @@ package final class LogNode: Sendable {
             case .emptyRings:
                 shared.withLockedValue { $0.floor = $0.mirror.isFollowing ? $0.mirror.epochs.head : nil }
                 listener?.beginAnew()
-            case .passOn(let message): listener?.receive(message)
+            case .passOn(let message):
+                if message.text == nil { state.value.passing.remove(message.stream) }
+                listener?.receive(message)
             case .messagesLost:
                 state.value.passing = []
                 for name in state.value.passedOn where name.isHarmedByLoss {

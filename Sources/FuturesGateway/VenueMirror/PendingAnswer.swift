@@ -132,10 +132,10 @@ final class PendingAnswer {
         // A socket may be opened while an answer with a book is kept, and that book is then too old for it.
         if plan.isBook { isPreparable = false }
         let maxAge = plan.isForSocket ? 0 : plan.isBook ? min(ask.maxAge ?? .max, Self.mostBookAge) : ask.maxAge
-        let floor = floor(of: plan)
+        let floor = plan.isForSocket ? nil : floor(of: plan)
         relay(plan.reading.instead, maxAge: maxAge) { [self] answer in
-            // A client of a socket has the book's newest message. For other clients, the data of the moment of the request suffice.
-            mirror.venue.reaches(plan.isForSocket ? self.floor(of: plan) : floor, answer.body.bytes, isExact: plan.isForSocket)
+            // The answer must be as new as the request. For a client of a socket, it must be as new as the book's newest message.
+            mirror.venue.reaches(floor ?? self.floor(of: plan), answer.body.bytes, isExact: plan.isForSocket)
         }
     }
 

@@ -8,7 +8,7 @@ const number = /^\d+(\.\d+)?$/;
 const rate = /^[-−]?\d+(\.\d+)?$/;
 
 const words = ({ kind, symbol, side, value }) => `${symbol.toUpperCase()} ${kind === 'price' ? 'last price' : 'funding'} ${side === 'above' ? '≥' : '≤'} ${kind === 'price' ? whole(value) : percent(value)}`;
-const told = { watching: 'Watching', connecting: 'Waiting for data', stale: 'Not watched: the data is stale', recovering: 'Not watched: the data is not live',
+const states = { watching: 'Watching', connecting: 'Waiting for data', stale: 'Not watched: the data is stale', recovering: 'Not watched: the data is not live',
   lost: 'Not watched: the gateway is lost', failed: 'Not watched: the data is not live', refused: 'Not watched: the gateway refuses this stream', ended: 'Not watched: the symbol has ended' };
 
 /** A rate in percent as a fraction, by moving the point: `-0.01` becomes `-0.0001`. @param {string} text */
@@ -68,7 +68,7 @@ export class Alarm {
     what.textContent = words(alert);
     const shown = this.#alerts.state(alert);
     state.dataset.shown = shown;
-    state.textContent = shown === 'fired' ? `Reached ${alert.kind === 'price' ? whole(alert.reached) : percent(alert.reached)} at ${clock(alert.at)}` : told[shown] ?? shown;
+    state.textContent = shown === 'fired' ? `Reached ${alert.kind === 'price' ? whole(alert.reached) : percent(alert.reached)} at ${clock(alert.at)}` : states[shown] ?? shown;
     state.title = streamOf(alert);
     Object.assign(remove, { type: 'button', textContent: 'Remove' });
     remove.dataset.id = alert.id;

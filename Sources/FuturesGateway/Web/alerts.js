@@ -14,7 +14,7 @@ const streams = { price: (symbol) => `${symbol}@aggTrade`, funding: (symbol) => 
 /** The stream that an alert follows. @param {Alert} alert */
 export const streamOf = ({ kind, symbol }) => streams[kind](symbol);
 
-/** The first value of a stream's content that fires the alert, the id of the last trade that was looked at, and how many trades could not be looked at.
+/** The first value of a stream's content that fires the alert, the id of the last checked trade, and the number of trades that could not be checked.
  * @param {Alert} alert @param {any} content trades, oldest first, or a mark price @returns {{reached?: string, after?: number, missed?: number}} */
 export function look({ kind, side, value, after }, content) {
   const fires = (text) => (side === 'above' ? Number(text) >= Number(value) : Number(text) <= Number(value));
@@ -23,7 +23,7 @@ export function look({ kind, side, value, after }, content) {
   // Only trades after the alert was set can fire it.
   if (after === undefined) return { after: last };
   const missed = content.length ? Math.max(0, content[0].id - after - 1) : 0;
-  return { reached: content.find(({ id, price }) => id > after && fires(price))?.price, after: Math.max(after, last), missed };
+  return { reached: content.find(({ id, price }) => id > after && fires(price))?.price, after: last, missed };
 }
 
 /** The alerts of this browser. It dispatches `change` when the list changes, `fired` with an alert as detail, `missed`
@@ -40,11 +40,13 @@ export class Alerts extends EventTarget {
   /** @param {string} [credential] */
   constructor(credential) {
     super();
-    // Alerts go on while the tab is hidden; the page's own streams do not.
+    // Unlike the page's own streams, alerts are not paused in a hidden tab.
     this.#feed = new Feed([], { credential, pauseWhenHidden: false });
     for (const event of ['update', 'fetch']) this.#feed.addEventListener(event, ({ detail }) => this.#take(detail));
     for (const stored of [this.#stored, this.#options]) stored.addEventListener('change', () => this.#turn());
     this.#turn();
+    // After a reload, the checked trades must not count as missing.
+    addEventListener('pagehide', () => this.#keepProgress());
     setInterval(() => this.#lookAtData(), 1000);
   }
 
@@ -99,6 +101,10 @@ export class Alerts extends EventTarget {
       if (reached !== undefined) this.#fire(alert, reached);
       else if (missed) this.dispatchEvent(new CustomEvent('missed', { detail: { alert, missed } }));
     }
+  }
+
+  #keepProgress() {
+    if (this.#after.size) this.#stored.value = this.list.map((alert) => ({ ...alert, after: this.#after.get(alert.id) ?? alert.after }));
   }
 
   #fire(alert, reached) {

@@ -43,26 +43,15 @@ extension VenueREST {
     }
 
     private static func book(_ reader: inout JSONReader) throws(JSONReader.Failure) -> (id: UInt64?, time: Int64?) {
-        var (id, time): (UInt64?, Int64?)
-        try reader.object { (reader, name) throws(JSONReader.Failure) in
-            if name.isText("lastUpdateId") {
-                id = try reader.integer()
-            } else if name.isText("T") {
-                time = try reader.integer()
-            } else {
-                try reader.skip()
-            }
-        }
-        return (id, time)
+        let fields = try RESTFields(&reader)
+        return (try? fields.integer("lastUpdateId"), try? fields.integer("T"))
     }
 
     private static func trades(_ reader: inout JSONReader) throws(JSONReader.Failure) -> (count: Int, last: UInt64?) {
         var (count, last): (Int, UInt64?) = (0, nil)
         try reader.array { (reader) throws(JSONReader.Failure) in
             count += 1
-            try reader.object { (reader, name) throws(JSONReader.Failure) in
-                if name.isText("a") { last = try reader.integer() } else { try reader.skip() }
-            }
+            last = try RESTFields(&reader).integer("a")
         }
         return (count, last)
     }
