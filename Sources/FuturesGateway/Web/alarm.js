@@ -58,18 +58,25 @@ export class Alarm {
     set($('alerts-open'), active ? `Alerts ${active}` : 'Alerts');
     if (!$('alerts').open) return;
     for (const option of ['sound', 'notify', 'data']) $(`alert-${option}`).checked = options[option];
-    $('alert-list').replaceChildren(...[...list].reverse().map((alert) => this.#line(alert)));
+    const [newest, lines] = [[...list].reverse(), $('alert-list')];
+    // Lines that remain keep the focus of their buttons.
+    if (lines.dataset.ids !== newest.map(({ id }) => id).join()) lines.replaceChildren(...newest.map(Alarm.#line));
+    lines.dataset.ids = newest.map(({ id }) => id).join();
+    newest.forEach((alert, index) => this.#fill(lines.children[index].children[1], alert));
     set($('alert-empty'), list.length ? '' : 'No alert yet.');
   }
 
-  #line(alert) {
-    const line = document.createElement('li');
-    const [what, state, remove] = ['b', 'span', 'button'].map((tag) => line.appendChild(document.createElement(tag)));
-    what.textContent = words(alert);
+  #fill(state, alert) {
     const shown = this.#alerts.state(alert);
     state.dataset.shown = shown;
-    state.textContent = shown === 'fired' ? `Reached ${alert.kind === 'price' ? whole(alert.reached) : percent(alert.reached)} at ${clock(alert.at)}` : states[shown] ?? shown;
+    set(state, shown === 'fired' ? `Reached ${alert.kind === 'price' ? whole(alert.reached) : percent(alert.reached)} at ${clock(alert.at)}` : states[shown] ?? shown);
     state.title = streamOf(alert);
+  }
+
+  static #line(alert) {
+    const line = document.createElement('li');
+    const [what, , remove] = ['b', 'span', 'button'].map((tag) => line.appendChild(document.createElement(tag)));
+    what.textContent = words(alert);
     Object.assign(remove, { type: 'button', textContent: 'Remove' });
     remove.dataset.id = alert.id;
     remove.setAttribute('aria-label', `Remove ${words(alert)}`);
