@@ -117,7 +117,7 @@ package struct FeedRecord: Sendable, Equatable {
         /// Whether it may describe the content in the next record of its stream.
         var precedesContent: Bool {
             switch self {
-            case .recovered, .notRecovered, .failed, .fetchFailed, .connected, .disconnected, .status, .incidents, .verified: true
+            case .recovered, .notRecovered, .failed, .fetchFailed, .connected, .disconnected, .status, .incidents, .verified, .messagesLost: true
             default: false
             }
         }

@@ -37,6 +37,8 @@ extension Simulation {
             case .unsubscribe(let id, let names, let request):
                 verdict.expect(!names.isEmpty, .effects, "nothing to unsubscribe")
                 wireWatch.sends(request, [], on: id, queue.now, verdict)
+                // What was requested before does not follow the subscription that comes next.
+                for stream in names.compactMap(index) where connection(of: stream) == id { watches[stream].serial += 1 }
             case .fetch(let name, let request): checkFetch(name, request)
             case .relay(let id, let host): checkRelay(id, host: host)
             case .refuseRelay(let id, let error): relayWatch?.refused(id, error, verdict)
