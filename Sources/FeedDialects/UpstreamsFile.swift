@@ -22,6 +22,7 @@ package enum UpstreamsFile {
         UpstreamKind("graphql") { name, members throws(FeedError) in GraphQLDialect(name: name, upstream: try GraphQLUpstream(members)) },
         UpstreamKind("intrinio") { name, members throws(FeedError) in IntrinioDialect(name: name, upstream: try IntrinioUpstream(members)) },
         UpstreamKind("bux") { name, members throws(FeedError) in BUXDialect(name: name, upstream: try BUXUpstream(members)) },
+        UpstreamKind("hyperliquid") { name, members throws(FeedError) in try HyperliquidDialect(name: name, members) },
     ]
 
     /// Parses a file's text. In its strings, `${NAME}` is replaced by a secret from `secret`, so that the file does not need to contain any.

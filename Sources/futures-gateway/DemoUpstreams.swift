@@ -4,7 +4,7 @@ import ServiceLifecycle
 
 /// The simulated servers that accompany the embedded exchange.
 enum DemoUpstreams {
-    static let names = ["prices", "stocks", "bux"]
+    static let names = ["prices", "stocks", "bux", "hyperliquid"]
 
     /// Starts them and adds them to a feed; returns the services that keep them running.
     static func start(for feed: inout FuturesFeedConfiguration) async throws -> [any Service] {
@@ -17,7 +17,10 @@ enum DemoUpstreams {
         ) { _ in nil }
         let products = BUXExchange()
         try feed.readUpstreams(bux(port: try await products.start()), areSimulated: true) { _ in nil }
-        return [RunningExchange(stop: prices.stop), RunningExchange(stop: stocks.stop), RunningExchange(stop: products.stop)]
+        let hyperliquid = HyperliquidExchange()
+        let socket = "ws://127.0.0.1:\(try await hyperliquid.start())/ws"
+        try feed.readUpstreams(#"{"hyperliquid":{"kind":"hyperliquid","url":"\#(socket)"}}"#, areSimulated: true) { _ in nil }
+        return [prices.stop, stocks.stop, products.stop, hyperliquid.stop].map { RunningExchange(stop: $0) }
     }
 
     /// The configuration of the embedded BUX server.

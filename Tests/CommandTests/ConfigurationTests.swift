@@ -51,7 +51,7 @@ import Testing
                 "--trades is \"0\"; it must be 1 to 1000.",
                 "FILE:4: prot is not a setting. Did you mean port?",
                 "FUTURES_GATEWAY_REST_ULR is not a setting. Did you mean FUTURES_GATEWAY_REST_URL?",
-                "FILE:6: Upstream a: kind must be one of graphql, intrinio, bux.",
+                "FILE:6: Upstream a: kind must be one of graphql, intrinio, bux, hyperliquid.",
                 "FILE:7: The upstreams file refers to ${NONE}, which is not set.",
                 "--pinned: \"nope\" is not a stream. The kind of stream is missing, for example @markPrice. Did you mean nope@markPrice?",
             ])

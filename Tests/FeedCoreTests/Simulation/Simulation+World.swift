@@ -63,9 +63,10 @@ extension Simulation {
         checkTold(rows, stream, on: id)
         guard carries(id, stream) else { return }
         watches[stream].lastData = queue.now
-        if rows.count > 0, watches[stream].lastNews == queue.now { watches[stream].lastFrame = queue.now }
-        // The other messages of the same second do not verify the rows of an unreadable one.
-        if rows.count > 0, state(of: stream)?.state == .live, let spoiledAt = watches[stream].spoiledAt, queue.now - spoiledAt > 500_000_000 {
+        guard rows.count > 0, watches[stream].lastNews == queue.now else { return }
+        watches[stream].lastFrame = queue.now
+        // Repeated messages, and the other messages of the same second, do not verify the rows of an unreadable one.
+        if state(of: stream)?.state == .live, let spoiledAt = watches[stream].spoiledAt, queue.now - spoiledAt > 500_000_000 {
             watches[stream].spoiledAt = nil
         }
     }

@@ -14,10 +14,11 @@ enum UpstreamTargets {
          "subscription":"subscription Q($s:String!){p(s:$s){x}}","variables":{"s":"{key}"},
          "path":"p","snapshot":{"query":"query Q($s:String!){p(s:$s){x}}","path":"p"}}}},
          "posted":{"kind":"graphql","transport":"sse","http":"http://a.test","streams":{"quote":{"subscription":"subscription Q($s:String!){p(s:$s){x}}",
-         "variables":{"s":"{key}"},"path":"p"}}}}
+         "variables":{"s":"{key}"},"path":"p"}}},
+         "hl":{"kind":"hyperliquid"}}
         """#
     private static let upstreams = (try? UpstreamsFile.read(file) { _ in nil }) ?? []
-    private static let streams = ["AAPL", "AAPL", "sb26493", "AAPL@quote", "AAPL@quote"]
+    private static let streams = ["AAPL", "AAPL", "sb26493", "AAPL@quote", "AAPL@quote", "BTC@book"]
 
     /// Intrinio's binary messages, as they are and on a connection.
     static func equities(_ input: UnsafeBufferPointer<UInt8>) {
@@ -27,7 +28,7 @@ enum UpstreamTargets {
         converse(0, input, isBinary: true, firehose: "$FIREHOSE")
     }
 
-    /// What GraphQL servers, BUX and Phoenix channels say, in messages between lines of a zero byte, and what they answer.
+    /// What GraphQL servers, BUX, Hyperliquid and Phoenix channels say, in messages between lines of a zero byte, and what they answer.
     static func messages(_ input: UnsafeBufferPointer<UInt8>) {
         promise(upstreams.count == streams.count, "the upstreams are not read")
         let (choice, rest) = input.choice

@@ -1,0 +1,120 @@
+/// One coin of the simulated Hyperliquid: its prices, its newest trades and its bars.
+struct HyperliquidCoin {
+    struct Trade {
+        let json: String
+    }
+
+    private struct Bar {
+        var start: Int64
+        var open: Int64
+        var high: Int64
+        var low: Int64
+        var close: Int64
+        var volume: Int64
+        var trades: Int
+    }
+
+    let name: String
+    private let scale: Int
+    private var generator: SeededGenerator
+    /// The best bid, in units of the last decimal; the best ask is one unit higher.
+    private var bid: Int64
+    private let dayAgo: Int64
+    private var time: Int64
+    private var sizes: [Int64]
+    private(set) var isMoved = false
+    /// The newest trades, oldest first.
+    private(set) var trades: [Trade] = []
+    /// The trades of the last block.
+    private(set) var newTrades: [Trade] = []
+    private var bars: [Interval: Bar] = [:]
+
+    private static let keptTrades = 30
+
+    /// Names as the venue has them: in any case, and with the prefix of another exchange.
+    static func all(seed: UInt64, now: Int64) -> [HyperliquidCoin] {
+        let coins: [(String, Int64, Int)] = [("BTC", 1_083_500, 1), ("ETH", 38_421, 1), ("HYPE", 35_276, 3), ("kPEPE", 11_943, 6), ("xyz:SPCX", 41_230, 2)]
+        return coins.enumerated().map { place, coin in
+            var made = HyperliquidCoin(coin.0, coin.1, coin.2, SeededGenerator(seed: seed, purpose: 40 + UInt64(place)), now)
+            for _ in 0..<keptTrades { made.move(now) }
+            return made
+        }
+    }
+
+    private init(_ name: String, _ price: Int64, _ scale: Int, _ generator: SeededGenerator, _ now: Int64) {
+        (self.name, bid, self.scale, self.generator, dayAgo, time) = (name, price, scale, generator, price * 99 / 100, now)
+        sizes = (0..<40).map { 1_000 + Int64($0) * 137 }
+    }
+
+    mutating func move(_ now: Int64) {
+        time = max(time + 1, now)
+        let step = generator.chance(40) ? generator.integer(in: -3...3) : 0
+        bid = max(bid + step, 1_000)
+        let place = Int(generator.integer(in: 0...Int64(sizes.count - 1)))
+        sizes[place] = generator.integer(in: 1...2_000_000)
+        isMoved = step != 0 || place % 20 == 0
+        newTrades = generator.chance(60) ? [trade()] : []
+        trades = Array((trades + newTrades).suffix(Self.keptTrades))
+    }
+
+    private mutating func trade() -> Trade {
+        let isBuy = generator.chance(50)
+        let (price, size) = (isBuy ? bid + 1 : bid, generator.integer(in: 1...500_000))
+        for interval in Interval.allCases {
+            let start = interval.open(at: time)
+            let known = bars[interval].flatMap { $0.start == start ? $0 : nil }
+            var bar = known ?? Bar(start: start, open: price, high: price, low: price, close: price, volume: 0, trades: 0)
+            (bar.high, bar.low, bar.close) = (max(bar.high, price), min(bar.low, price), price)
+            bar.volume += size
+            bar.trades += 1
+            bars[interval] = bar
+        }
+        // Ids are not in the order of time.
+        let id = generator.integer(in: 1...1_000_000_000_000_000)
+        let hash = "0x" + String(repeating: "0", count: 64)
+        let user = "0x" + String(repeating: "1", count: 40)
+        return Trade(
+            json: #"{"coin":\#(JSONValue.quoted(name)),"side":"\#(isBuy ? "B" : "A")","px":"\#(text(price))","sz":"\#(decimal(size, 5))","#
+                + #""time":\#(time),"hash":"\#(hash)","tid":\#(id),"users":["\#(user)","\#(user)"]}"#)
+    }
+
+    private func text(_ price: Int64) -> String { decimal(price, scale) }
+
+    /// The middle of the best prices.
+    var mid: String { decimal((2 * bid + 1) * 5, scale + 1) }
+
+    private func level(_ price: Int64, _ place: Int) -> String { #"{"px":"\#(text(price))","sz":"\#(decimal(sizes[place], 5))","n":\#(place % 7 + 1)}"# }
+
+    func book(levels: Int, isFast: Bool = false) -> String {
+        let bids = (0..<levels).map { level(bid - Int64($0), $0) }.joined(separator: ",")
+        let asks = (0..<levels).map { level(bid + 1 + Int64($0), 20 + $0) }.joined(separator: ",")
+        return #"{"coin":\#(JSONValue.quoted(name)),"time":\#(time),"levels":[[\#(bids)],[\#(asks)]]\#(isFast ? #","fast":true"# : "")}"#
+    }
+
+    func bookMessage(levels: Int, isFast: Bool = false) -> String { #"{"channel":"l2Book","data":\#(book(levels: levels, isFast: isFast))}"# }
+
+    var bestMessage: String {
+        #"{"channel":"bbo","data":{"coin":\#(JSONValue.quoted(name)),"time":\#(time),"bbo":[\#(level(bid, 0)),\#(level(bid + 1, 20))]}}"#
+    }
+
+    func tradesMessage(_ trades: [Trade]) -> String { #"{"channel":"trades","data":[\#(trades.map(\.json).joined(separator: ","))]}"# }
+
+    /// The funding is per hour.
+    var context: String {
+        #"{"funding":"0.0000125","openInterest":"29012.34","prevDayPx":"\#(text(dayAgo))","dayNtlVlm":"2513456789.1","premium":"0.0002","#
+            + #""oraclePx":"\#(text(bid))","markPx":"\#(text(bid + 1))","midPx":"\#(mid)","impactPxs":["\#(text(bid))","\#(text(bid + 1))"],"#
+            + #""dayBaseVlm":"24178.5"}"#
+    }
+
+    var contextMessage: String { #"{"channel":"activeAssetCtx","data":{"coin":\#(JSONValue.quoted(name)),"ctx":\#(context)}}"# }
+
+    func candle(_ interval: Interval) -> String {
+        let start = interval.open(at: time)
+        let bar = bars[interval] ?? Bar(start: start, open: bid, high: bid, low: bid, close: bid, volume: 0, trades: 0)
+        return #"{"t":\#(bar.start),"T":\#(interval.end(of: bar.start) - 1),"s":\#(JSONValue.quoted(name)),"i":"\#(interval.rawValue)","#
+            + #""o":"\#(text(bar.open))","c":"\#(text(bar.close))","h":"\#(text(bar.high))","l":"\#(text(bar.low))","#
+            + #""v":"\#(decimal(bar.volume, 5))","n":\#(bar.trades)}"#
+    }
+
+    func candleMessage(_ interval: Interval) -> String { #"{"channel":"candle","data":\#(candle(interval))}"# }
+}

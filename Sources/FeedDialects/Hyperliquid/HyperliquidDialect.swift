@@ -1,0 +1,88 @@
+import FeedCore
+
+/// The numbers of Hyperliquid, from its documentation of rate limits and time-outs.
+enum HyperliquidLimits {
+    /// The server closes a socket on which it has sent nothing for 60 s.
+    static let heartbeat = Duration.seconds(50)
+    /// The streams of a socket. An address may have 1,000 subscriptions on 10 sockets.
+    static let streamsPerSocket = 500
+    /// A book or the middle prices are sent with each block that is at least 0.5 s after the previous message. After two of these periods without
+    /// a message, they are stale.
+    static let period = Duration.seconds(5)
+}
+
+/// Hyperliquid as a dialect. A stream is a coin and a channel, such as `hyperliquid:BTC@book`; its content is the venue's own object.
+///
+/// Messages have no numbers. A book, the best prices, a context and the middle prices are whole with each message, so nothing can be missing in them.
+/// REST is not asked: each subscription begins with the current value, and the weight of 1,200 a minute stays with the user.
+struct HyperliquidDialect: Dialect {
+    let name: String
+    /// `ws://` or `wss://`, with the path `/ws`.
+    let url: String
+
+    /// Parses an upstream's configuration; docs/extend/upstreams.md shows one.
+    init(name: String, _ members: JSONMembers) throws(FeedError) {
+        var faults = MemberFaults()
+        faults.gather { () throws(FeedError) in try members.check(["kind", "url", "network"]) }
+        let url = faults.gather { () throws(FeedError) in try Self.url(members) }
+        try faults.check()
+        (self.name, self.url) = (name, url ?? "")
+    }
+
+    private static func url(_ members: JSONMembers) throws(FeedError) -> String {
+        if let url = try members.string("url") {
+            guard url.hasPrefix("ws://") || url.hasPrefix("wss://") else {
+                throw FeedError(member: "url", rule: "must be an address, ws:// or wss://")
+            }
+            return url
+        }
+        switch try members.string("network") {
+        case nil, "mainnet": return "wss://api.hyperliquid.xyz/ws"
+        case "testnet": return "wss://api.hyperliquid-testnet.xyz/ws"
+        default: throw FeedError(member: "network", rule: "must be mainnet or testnet")
+        }
+    }
+
+    /// A stream of an upstream with this name; nil if there is no such stream.
+    static func stream(_ name: FuturesServiceStreamName, of upstream: String) -> HyperliquidStream? {
+        guard let (prefix, stream) = name.upstream, prefix == upstream else { return nil }
+        return HyperliquidStream(stream)
+    }
+
+    func traits(of name: FuturesServiceStreamName) -> StreamTraits? {
+        guard let stream = Self.stream(name, of: self.name) else { return nil }
+        return StreamTraits(
+            endpoint: 0, hasSnapshotSource: false, fetchWeight: 0, rhythm: stream.channel.rhythm, limit: 1,
+            connectionLimit: HyperliquidLimits.streamsPerSocket)
+    }
+
+    var catalogue: [CatalogueEntry] {
+        [
+            ("{COIN}@book", "the order book, 20 levels per side"), ("{COIN}@fastBook", "the order book, 5 levels per side, sooner"),
+            ("{COIN}@bbo", "best bid and ask"), ("{COIN}@context", "mark and oracle price, funding per hour, open interest, 24-hour volume"),
+            ("{COIN}@candle_{interval}", "the current bar"), ("!mids", "the middle prices of all coins"),
+        ].map { pattern, carries in
+            CatalogueEntry(pattern: "\(name):\(pattern)", carries: carries, rule: .replace, key: nil, keep: nil, hasSnapshotSource: false)
+        }
+    }
+
+    func route(endpoint: Int, host: Int) -> UpstreamRoute { .webSocket(url: url, headers: [], subprotocols: []) }
+
+    func session(endpoint: Int, subprotocol: String?) -> any DialectSession { HyperliquidSession(upstream: name) }
+
+    func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> RESTRequest? { nil }
+
+    func decodeSnapshot(of name: FuturesServiceStreamName, _ answer: RESTAnswer, now: Int64) -> Result<FetchedContent, FeedError> {
+        .failure(FeedError(.noSnapshotSource, "\(name) is not requested over REST."))
+    }
+}
+
+extension HyperliquidStream.Channel {
+    /// The venue sends books and middle prices with its blocks, and the others when they change.
+    fileprivate var rhythm: StreamRhythm {
+        switch self {
+        case .book, .fastBook, .mids: .periodic(HyperliquidLimits.period)
+        case .bestPrices, .context, .candle: .sporadic
+        }
+    }
+}

@@ -1,0 +1,163 @@
+import FeedCore
+
+/// One message of Hyperliquid's socket, `{"channel":…,"data":…}`.
+enum HyperliquidMessage {
+    /// Content of a stream: a row for readers, and the venue's time, ms since 1970 UTC; nil if the message has none.
+    case content(HyperliquidStream, row: String, time: Int64?)
+    /// The venue confirms a subscription.
+    case subscribed(HyperliquidStream)
+    /// Text for people, which may quote a subscription.
+    case error(String)
+    /// A message that cannot be used, and the stream it belongs to if known.
+    case unusable(HyperliquidStream?, String)
+    /// A pong, the end of a subscription, or an unknown channel.
+    case other
+
+    init(_ bytes: UnsafeBufferPointer<UInt8>) throws(JSONReader.Failure) {
+        var reader = JSONReader(bytes)
+        var (channel, data): (String?, UnsafeBufferPointer<UInt8>?)
+        try reader.object { (reader, name) throws(JSONReader.Failure) in
+            if name.isText("channel"), try reader.peek() == .string { return channel = try reader.string() }
+            if name.isText("data") { return data = try reader.raw() }
+            try reader.skip()
+        }
+        try reader.end()
+        guard let data else {
+            self = .other
+            return
+        }
+        var value = JSONReader(data)
+        if channel == "error" {
+            self = .error(try value.peek() == .string ? try value.string() : "no reason given")
+            return
+        }
+        guard try value.peek() == .object else {
+            self = .other
+            return
+        }
+        let members = try JSONMembers(value)
+        switch channel {
+        case "l2Book": self = Self.prices(.book, "levels", members, data, each: Self.isSide)
+        case "bbo": self = Self.prices(.bestPrices, "bbo", members, data, each: Self.isBest)
+        case "activeAssetCtx": self = Self.object(members.coin.flatMap { HyperliquidStream(.context, coin: $0) }, "ctx", members, data)
+        case "allMids": self = Self.object(HyperliquidStream(.mids, coin: ""), "mids", members, data)
+        case "candle": self = Self.candle(members, data)
+        case "subscriptionResponse": self = Self.answer(members)
+        default: self = .other
+        }
+    }
+
+    private static func content(_ stream: HyperliquidStream, _ data: UnsafeBufferPointer<UInt8>, time: Int64?) -> Self {
+        .content(stream, row: String(decoding: data, as: UTF8.self), time: time)
+    }
+
+    /// A book, or the best prices: an array of two sides.
+    private static func prices(
+        _ channel: HyperliquidStream.Channel, _ name: String, _ members: JSONMembers, _ data: UnsafeBufferPointer<UInt8>,
+        each isSide: (inout JSONReader) throws(JSONReader.Failure) -> Bool
+    ) -> Self {
+        let channel = channel == .book && members.text("fast") == "true" ? .fastBook : channel
+        guard let stream = members.coin.flatMap({ HyperliquidStream(channel, coin: $0) }) else {
+            return .unusable(nil, "A message with \(name) names no coin.")
+        }
+        guard let time = members.time("time"), let sides = members.elements(name, isSide), sides == 2 else {
+            return .unusable(stream, "A message with \(name) of \(stream.coin) lacks its time, a side, a price or a size.")
+        }
+        return content(stream, data, time: time)
+    }
+
+    private static func isSide(_ reader: inout JSONReader) throws(JSONReader.Failure) -> Bool {
+        guard try reader.peek() == .array else { return false }
+        var areLevels = true
+        try reader.array { (reader) throws(JSONReader.Failure) in
+            let isLevel = try isLevel(&reader)
+            areLevels = areLevels && isLevel
+        }
+        return areLevels
+    }
+
+    /// A side without orders is null.
+    private static func isBest(_ reader: inout JSONReader) throws(JSONReader.Failure) -> Bool {
+        guard try reader.peek() == .null else { return try isLevel(&reader) }
+        try reader.skip()
+        return true
+    }
+
+    /// Whether the next value is an object with a price and a size.
+    private static func isLevel(_ reader: inout JSONReader) throws(JSONReader.Failure) -> Bool {
+        let isObject = try reader.peek() == .object
+        guard isObject else { return false }
+        let level = try JSONMembers(JSONReader(try reader.raw()))
+        return level.isDecimal("px") && level.isDecimal("sz")
+    }
+
+    private static func object(
+        _ stream: HyperliquidStream?, _ name: String, _ members: JSONMembers, _ data: UnsafeBufferPointer<UInt8>
+    ) -> Self {
+        guard let stream else { return .unusable(nil, "A message with \(name) names no coin.") }
+        guard members.text(name)?.first == "{" else { return .unusable(stream, "A message of \(stream.description) has no \(name).") }
+        return content(stream, data, time: nil)
+    }
+
+    private static func candle(_ members: JSONMembers, _ data: UnsafeBufferPointer<UInt8>) -> Self {
+        guard let coin = try? members.string("s"), let interval = try? members.string("i"),
+            let stream = HyperliquidStream(.candle(interval[...]), coin: coin)
+        else { return .unusable(nil, "A candle names no coin or no interval.") }
+        guard ["o", "c", "h", "l", "v"].allSatisfy(members.isDecimal), members.time("t") != nil, members.time("T") != nil else {
+            return .unusable(stream, "A candle of \(coin) lacks a price, the volume or a time.")
+        }
+        return content(stream, data, time: nil)
+    }
+
+    /// The venue adds members to the subscription that it confirms, so only the type, the coin, the interval and the speed are compared.
+    private static func answer(_ members: JSONMembers) -> Self {
+        guard (try? members.string("method")) == "subscribe", let subscription = try? members.object("subscription") else { return .other }
+        let coin = subscription.coin ?? ""
+        let stream: HyperliquidStream? =
+            switch try? subscription.string("type") {
+            case "l2Book": HyperliquidStream(subscription.text("fast") == "true" ? .fastBook : .book, coin: coin)
+            case "bbo": HyperliquidStream(.bestPrices, coin: coin)
+            case "activeAssetCtx": HyperliquidStream(.context, coin: coin)
+            case "candle": HyperliquidStream(.candle(((try? subscription.string("interval")) ?? "")[...]), coin: coin)
+            case "allMids": HyperliquidStream(.mids, coin: "")
+            default: nil
+            }
+        return stream.map { .subscribed($0) } ?? .other
+    }
+}
+
+extension JSONMembers {
+    fileprivate var coin: String? { (try? string("coin")) ?? nil }
+
+    /// A time in ms since 1970 UTC; nil if it is absent or cannot be one.
+    fileprivate func time(_ name: String) -> Int64? { text(name).flatMap { Int64($0) }.flatMap { (1...UTCTime.latest).contains($0) ? $0 : nil } }
+
+    /// Whether the member is a string that holds a decimal.
+    fileprivate func isDecimal(_ name: String) -> Bool {
+        guard var text = (try? string(name)) ?? nil else { return false }
+        return text.withUTF8 { bytes in
+            var reader = JSONReader(bytes)
+            return (try? reader.number())?.count == bytes.count
+        }
+    }
+
+    /// The number of elements of an array; nil if the member is no array, or an element is wrong.
+    fileprivate func elements(_ name: String, _ isRight: (inout JSONReader) throws(JSONReader.Failure) -> Bool) -> Int? {
+        guard var text = text(name), text.first == "[" else { return nil }
+        return text.withUTF8 { bytes in
+            var reader = JSONReader(bytes)
+            var count = 0
+            var areRight = true
+            do throws(JSONReader.Failure) {
+                try reader.array { (reader) throws(JSONReader.Failure) in
+                    guard areRight, try isRight(&reader) else {
+                        areRight = false
+                        return try reader.skip()
+                    }
+                    count += 1
+                }
+            } catch { return nil }
+            return areRight ? count : nil
+        }
+    }
+}

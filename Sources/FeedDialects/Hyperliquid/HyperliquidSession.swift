@@ -1,0 +1,95 @@
+import FeedCore
+
+/// One socket to Hyperliquid. Each subscription has its own frame and its own answer, and no message has a number.
+final class HyperliquidSession: DialectSession {
+    private let upstream: String
+    /// The names of the subscribed streams.
+    private var names: [HyperliquidStream: FuturesServiceStreamName] = [:]
+    /// The subscriptions of each request that are not confirmed yet.
+    private var unconfirmed: [UInt64: Set<HyperliquidStream>] = [:]
+
+    init(upstream: String) { self.upstream = upstream }
+
+    /// The server closes a socket on which it has sent nothing for 60 s.
+    var heartbeat: Duration? { HyperliquidLimits.heartbeat }
+
+    func ping() -> String? { #"{"method":"ping"}"# }
+
+    func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> [String] {
+        names.compactMap { name in
+            guard let stream = HyperliquidDialect.stream(name, of: upstream) else { return nil }
+            self.names[stream] = name
+            unconfirmed[request, default: []].insert(stream)
+            return #"{"method":"subscribe","subscription":\#(stream.subscription)}"#
+        }
+    }
+
+    func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> [String] {
+        names.compactMap { name in
+            guard let stream = HyperliquidDialect.stream(name, of: upstream), self.names.removeValue(forKey: stream) != nil else { return nil }
+            for request in unconfirmed.keys { unconfirmed[request]?.remove(stream) }
+            return #"{"method":"unsubscribe","subscription":\#(stream.subscription)}"#
+        }
+    }
+
+    /// Events are passed on after the message is parsed, because an event may call this session again.
+    func receive(_ message: Span<UInt8>, _ emit: (SessionEvent) -> Void) {
+        let read: HyperliquidMessage
+        do {
+            read = try message.withUnsafeBufferPointer { (bytes) throws(JSONReader.Failure) in try HyperliquidMessage(bytes) }
+        } catch {
+            return emit(.event(.malformed(nil, "The server sent a message that is not a JSON object: \(error.reason).")))
+        }
+        switch read {
+        case .content(let stream, let row, let time):
+            // The last messages of an ended subscription are late.
+            if let name = names[stream] { emit(.event(.rows(name, .json([JSONRow(checked: row)]), eventTime: time))) }
+        case .subscribed(let stream): confirm(stream, emit)
+        case .error(let words): report(words, emit)
+        case .unusable(let stream, let words): emit(.event(.malformed(stream.flatMap { names[$0] }, words)))
+        case .other: break
+        }
+    }
+
+    /// A request is confirmed with the last of its subscriptions.
+    private func confirm(_ stream: HyperliquidStream, _ emit: (SessionEvent) -> Void) {
+        var confirmed: [UInt64] = []
+        for request in unconfirmed.keys.sorted() where unconfirmed[request]?.remove(stream) != nil {
+            guard unconfirmed[request]?.isEmpty == true else { continue }
+            unconfirmed[request] = nil
+            confirmed.append(request)
+        }
+        for request in confirmed { emit(.event(.acknowledged(request: request))) }
+    }
+
+    /// An error has no id. It quotes the subscription that it refuses.
+    private func report(_ words: String, _ emit: (SessionEvent) -> Void) {
+        let waiting = Set(unconfirmed.values.joined())
+        guard let stream = waiting.first(where: { words.contains($0) }) else {
+            return emit(.event(.malformed(nil, "The server reports an error: \(words.utf8.excerpt).")))
+        }
+        if words.hasPrefix("Already subscribed") { return confirm(stream, emit) }
+        let name = names.removeValue(forKey: stream)
+        confirm(stream, emit)
+        let refusal = "The server refused the subscription: \(words.utf8.excerpt). Check the coin, whose case matters."
+        if let name { emit(.event(.ended(name, FeedError(.subscriptionRejected, refusal)))) }
+    }
+
+    func refusal(closeCode: UInt16?, status: Int?) -> FeedError? {
+        switch status {
+        case 400, 404, 405: FeedError(.venueRejected, "The server answered \(status ?? 0): check the address.", venueCode: status)
+        default: nil
+        }
+    }
+}
+
+extension String {
+    /// Whether an error quotes the subscription, in whatever order its members are.
+    fileprivate func contains(_ stream: HyperliquidStream) -> Bool {
+        guard let start = firstIndex(of: "{"), let end = lastIndex(of: "}"), start < end,
+            let quoted = try? JSONMembers(String(self[start...end])), let own = try? JSONMembers(stream.subscription)
+        else { return false }
+        return own.values.allSatisfy { member in quoted.text(member.name) == member.text }
+            && (quoted.text("fast") == "true") == (own.text("fast") == "true")
+    }
+}

@@ -1,0 +1,92 @@
+import FeedCore
+
+/// A stream of Hyperliquid: a coin and a channel, such as `BTC@book`, or `!mids` for all coins.
+///
+/// Coins are case-sensitive, and contain `:` (`xyz:SPCX`), `/` (`PURR/USDC`) or `@` (`@142`). The channel therefore follows the last `@`.
+struct HyperliquidStream: Hashable, Sendable {
+    /// The data that a stream carries.
+    enum Channel: Hashable, Sendable {
+        /// The order book of 20 levels per side, whole each time.
+        case book
+        /// The order book of 5 levels per side, whole each time and sooner.
+        case fastBook
+        /// The best bid and ask.
+        case bestPrices
+        /// Mark price, oracle price, funding, open interest and volume.
+        case context
+        /// The current bar of an interval, such as `1m`.
+        case candle(Substring)
+        /// The middle prices of all coins.
+        case mids
+    }
+
+    let channel: Channel
+    /// The coin; empty for `mids`.
+    let coin: Substring
+
+    /// Parses a stream's name without the upstream's; nil if there is no such stream.
+    init?(_ text: Substring) {
+        if text == Self.mids {
+            (channel, coin) = (.mids, "")
+            return
+        }
+        guard let at = text.lastIndex(of: "@"), let channel = Self.channel(text[text.index(after: at)...]) else { return nil }
+        (self.channel, coin) = (channel, text[..<at])
+        guard Self.isCoin(coin) else { return nil }
+    }
+
+    /// The stream of a message; nil if the coin or the interval is not one.
+    init?(_ channel: Channel, coin: String) {
+        if case .candle(let interval) = channel, !Self.intervals.contains(interval) { return nil }
+        guard channel == .mids || Self.isCoin(coin[...]) else { return nil }
+        (self.channel, self.coin) = (channel, channel == .mids ? "" : coin[...])
+    }
+
+    private static let mids = "!mids"
+    static let intervals: Set<Substring> = ["1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "1d", "3d", "1w", "1M"]
+
+    private static func channel(_ text: Substring) -> Channel? {
+        switch text {
+        case "book": .book
+        case "fastBook": .fastBook
+        case "bbo": .bestPrices
+        case "context": .context
+        case _ where text.hasPrefix("candle_") && intervals.contains(text.dropFirst(7)): .candle(text.dropFirst(7))
+        default: nil
+        }
+    }
+
+    private static func isCoin(_ text: Substring) -> Bool {
+        (1...40).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+                default: ":/@._-".utf8.contains(byte)
+                }
+            }
+    }
+
+    /// The stream's name without the upstream's.
+    var description: String {
+        switch channel {
+        case .book: "\(coin)@book"
+        case .fastBook: "\(coin)@fastBook"
+        case .bestPrices: "\(coin)@bbo"
+        case .context: "\(coin)@context"
+        case .candle(let interval): "\(coin)@candle_\(interval)"
+        case .mids: Self.mids
+        }
+    }
+
+    /// The venue's object that subscribes to the stream. Coins need no escapes.
+    var subscription: String {
+        switch channel {
+        case .book: #"{"type":"l2Book","coin":"\#(coin)"}"#
+        case .fastBook: #"{"type":"l2Book","coin":"\#(coin)","fast":true}"#
+        case .bestPrices: #"{"type":"bbo","coin":"\#(coin)"}"#
+        case .context: #"{"type":"activeAssetCtx","coin":"\#(coin)"}"#
+        case .candle(let interval): #"{"type":"candle","coin":"\#(coin)","interval":"\#(interval)"}"#
+        case .mids: #"{"type":"allMids"}"#
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import DemoExchange
+import Testing
+
+@testable import FeedDialects
+@testable import FuturesFeed
+
+/// The library against a simulated Hyperliquid, over real sockets.
+@Suite(.serialized, .timeLimit(.minutes(1)))
+struct HyperliquidServerTests {
+    static func with(
+        _ streams: String..., body: (HyperliquidExchange, FuturesFeedService, CallRecorder, [FuturesServiceStreamName]) async throws -> Void
+    ) async throws {
+        var settings = HyperliquidExchange.Configuration()
+        settings.interval = .milliseconds(50)
+        let server = HyperliquidExchange(configuration: settings)
+        let port = try await server.start()
+        var configuration = FuturesFeedConfiguration(
+            venue: FuturesVenue.aster.at(restURLs: ["http://127.0.0.1:1"], webSocketURLs: ["ws://127.0.0.1:1"]), linger: .milliseconds(50),
+            reconnectBase: .milliseconds(50), seed: 1)
+        try configuration.readUpstreams(#"{"hl":{"kind":"hyperliquid","url":"ws://127.0.0.1:\#(port)/ws"}}"#) { _ in nil }
+        let service = FuturesFeedService(configuration: configuration)
+        do {
+            try await body(server, service, CallRecorder(), streams.compactMap { FuturesServiceStreamName(upstream: "hl", stream: $0) })
+        } catch {
+            await service.stop()
+            await server.stop()
+            throw error
+        }
+        await service.stop()
+        await server.stop()
+    }
+
+    @Test func everyKindOfStreamIsLiveAndEnds() async throws {
+        try await Self.with("BTC@book", "ETH@fastBook", "kPEPE@bbo", "xyz:SPCX@context", "HYPE@candle_1m", "!mids") { server, service, recorder, names in
+            service.subscribe(streamNames: names, with: recorder)
+            var live: Set<FuturesServiceStreamName> = []
+            _ = await recorder.next { call -> Bool? in
+                if case .update(let content) = call, content.state == .live { live.insert(content.streamName) }
+                return live.count == names.count ? true : nil
+            }
+            #expect(live == Set(names))
+            #expect(server.statistics().connectionsNow == 1)
+            var changes = server.changes().makeAsyncIterator()
+            service.unsubscribeAllFeeds(with: recorder)
+            while let change = await changes.next(), change != .disconnected {}
+            #expect(server.statistics().activeSubscriptions.isEmpty)
+        }
+    }
+
+    @Test func aLostSocketIsRecoveredAndSubscribedOnce() async throws {
+        try await Self.with("BTC@book") { server, service, recorder, names in
+            service.subscribe(streamNames: names, with: recorder)
+            for _ in 0..<3 {
+                _ = await recorder.next { if case .update = $0 { true } else { nil } }
+                server.dropConnections()
+                _ = await recorder.next { if case .disconnect = $0 { true } else { nil } }
+                let isBack = await recorder.next { if case .recover(_, let isBack) = $0, isBack { true } else { nil } }
+                #expect(isBack == true)
+            }
+            _ = await recorder.next { if case .update = $0 { true } else { nil } }
+            #expect(server.statistics().activeSubscriptions == ["l2Book:BTC": 1])
+        }
+    }
+
+    /// Users report books that stall without notice. The socket stays open, and other streams go on.
+    @Test func aSilentBookIsStaleAndSubscribedAgain() async throws {
+        try await Self.with("BTC@book", "ETH@book") { server, service, recorder, names in
+            service.subscribe(streamNames: names, with: recorder)
+            var heard: Set<FuturesServiceStreamName> = []
+            _ = await recorder.next { call -> Bool? in
+                if case .update(let content) = call { heard.insert(content.streamName) }
+                return heard.count == 2 ? true : nil
+            }
+            server.silence(["l2Book:BTC"])
+            let back = await recorder.next { if case .recover(let name, true) = $0 { name } else { nil } }
+            #expect(back == names.first)
+            #expect(server.statistics().subscribes == ["l2Book:BTC": 2, "l2Book:ETH": 1])
+        }
+    }
+
+    @Test func anUnknownCoinIsRefusedWithTheServersWords() async throws {
+        try await Self.with("NOPE@bbo", "BTC@bbo") { server, service, recorder, names in
+            service.subscribe(streamNames: names, with: recorder)
+            let error = await recorder.next { call -> FeedError? in if case .fail(_, let error?) = call { error } else { nil } }
+            #expect(error?.code == .subscriptionRejected && error?.message.contains("NOPE") == true)
+            let live = await recorder.next { if case .update(let content) = $0 { content.streamName } else { nil } }
+            #expect(live == names.last)
+        }
+    }
+}
