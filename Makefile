@@ -124,6 +124,10 @@ intrinio: ## Run Intrinio's own clients from PyPI against the simulated Intrinio
 	swift build --product futures-gateway
 	Tests/Intrinio/clients "$$(swift build --show-bin-path)/futures-gateway"
 
+hyperliquid: setup ## Run Hyperliquid's own client from PyPI and the gateway side by side, if it can be installed
+	swift build --product futures-gateway
+	Tests/Hyperliquid/clients "$$(swift build --show-bin-path)/futures-gateway"
+
 bots: setup ## Run trading bots and their libraries from PyPI against the gateway, if they can be had; over an hour (BOTS_ARGS="compare --calls 1000")
 	swift build -c release --product futures-gateway
 	Tests/Bots/bots "$$(swift build -c release --show-bin-path)/futures-gateway" $(or $(BOTS_ARGS),all)

@@ -12,7 +12,7 @@ struct FuturesGatewayCommand: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, CheckConfigCommand.self, HashKeyCommand.self, HealthCommand.self, WatchCommand.self, TapeCommand.self,
             DemoExchangeCommand.self,
-            DemoStocksCommand.self,
+            DemoUpstreamCommand.self,
         ])
 }
 

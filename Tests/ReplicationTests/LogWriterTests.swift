@@ -46,7 +46,8 @@ import Testing
             FeedRecord(kind, of: subject ?? event.subject, Array("{}".utf8)[...])
         }
         // In the order in which an ingest writes them.
-        let before = (recovers ? [record(.incidents), record(.recovered), record(.messagesLost)] : []) + [record(.verified, of: "-"), record(.status)]
+        let recovery = [record(.incidents), record(.recovered), record(.messagesLost)]
+        let before = (recovers ? recovery : []) + [record(.verified, of: "-"), record(.status)]
         let other = record(.status, of: "ethusdt@markPrice")
         var limits = LogWriter.Limits()
         limits.messageBytes = 4 * event.size

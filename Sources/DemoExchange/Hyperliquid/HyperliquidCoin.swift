@@ -33,7 +33,9 @@ struct HyperliquidCoin {
 
     /// Names as the venue has them: in any case, and with the prefix of another exchange.
     static func all(seed: UInt64, now: Int64) -> [HyperliquidCoin] {
-        let coins: [(String, Int64, Int)] = [("BTC", 1_083_500, 1), ("ETH", 38_421, 1), ("HYPE", 35_276, 3), ("kPEPE", 11_943, 6), ("xyz:SPCX", 41_230, 2)]
+        let coins: [(String, Int64, Int)] = [
+            ("BTC", 1_083_500, 1), ("ETH", 38_421, 1), ("HYPE", 35_276, 3), ("kPEPE", 11_943, 6), ("xyz:SPCX", 41_230, 2),
+        ]
         return coins.enumerated().map { place, coin in
             var made = HyperliquidCoin(coin.0, coin.1, coin.2, SeededGenerator(seed: seed, purpose: 40 + UInt64(place)), now)
             for _ in 0..<keptTrades { made.move(now) }
@@ -83,7 +85,9 @@ struct HyperliquidCoin {
     /// The middle of the best prices.
     var mid: String { decimal((2 * bid + 1) * 5, scale + 1) }
 
-    private func level(_ price: Int64, _ place: Int) -> String { #"{"px":"\#(text(price))","sz":"\#(decimal(sizes[place], 5))","n":\#(place % 7 + 1)}"# }
+    private func level(_ price: Int64, _ place: Int) -> String {
+        #"{"px":"\#(text(price))","sz":"\#(decimal(sizes[place], 5))","n":\#(place % 7 + 1)}"#
+    }
 
     func book(levels: Int, isFast: Bool = false) -> String {
         let bids = (0..<levels).map { level(bid - Int64($0), $0) }.joined(separator: ",")

@@ -13,7 +13,7 @@ final class HyperliquidSocket: LoopbackSocket {
 
     override func opened() {
         venue.opened(self)
-        wait()
+        say("Websocket connection established.")
     }
 
     override func closed() {
@@ -89,7 +89,7 @@ final class HyperliquidSocket: LoopbackSocket {
     }
 }
 
-/// What a client subscribes to. The server prints defaults where the client gave none.
+/// One subscription of a client. The server prints defaults where the client gave none.
 struct HyperliquidSubscription: Hashable {
     let type: String
     let coin: String
@@ -128,6 +128,7 @@ struct HyperliquidSubscription: Hashable {
     /// A refused subscription as the server quotes it.
     static func text(_ value: JSONValue?) -> String {
         guard case .object(let members) = value else { return "null" }
-        return "{" + members.sorted { $0.key < $1.key }.map { "\(JSONValue.quoted($0.key)):\($0.value.scalarText ?? "null")" }.joined(separator: ",") + "}"
+        let texts = members.sorted { $0.key < $1.key }.map { "\(JSONValue.quoted($0.key)):\($0.value.scalarText ?? "null")" }
+        return "{" + texts.joined(separator: ",") + "}"
     }
 }

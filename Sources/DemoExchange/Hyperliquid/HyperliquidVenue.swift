@@ -33,7 +33,7 @@ final class HyperliquidVenue {
         ticks = nil
     }
 
-    /// Moves all prices, and sends what the block changed.
+    /// Moves all prices, and sends the messages of the block.
     func block() {
         let now = wallClock()
         for place in coins.indices { coins[place].move(now) }
@@ -130,8 +130,8 @@ extension HyperliquidVenue: LoopbackService {
         case "l2Book": return RESTReply(body: coin.map { $0.book(levels: 20) } ?? "null")
         case "recentTrades": return RESTReply(body: coin.map { "[\($0.trades.map(\.json).joined(separator: ","))]" } ?? "null")
         case "candleSnapshot":
-            guard let coin, let interval = question["req"]?["interval"]?.string.flatMap(Interval.init(rawValue:)) else { return RESTReply(body: "null") }
-            return RESTReply(body: "[\(coin.candle(interval))]")
+            let interval = question["req"]?["interval"]?.string.flatMap(Interval.init(rawValue:))
+            return RESTReply(body: coin.flatMap { coin in interval.map { "[\(coin.candle($0))]" } } ?? "null")
         default: return RESTReply(status: 422, body: "Failed to deserialize the JSON body into the target type")
         }
     }

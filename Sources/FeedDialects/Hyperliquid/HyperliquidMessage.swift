@@ -14,6 +14,11 @@ enum HyperliquidMessage {
     case other
 
     init(_ bytes: UnsafeBufferPointer<UInt8>) throws(JSONReader.Failure) {
+        // The first message of a connection, the only one that is not JSON.
+        if bytes.isText("Websocket connection established.") {
+            self = .other
+            return
+        }
         var reader = JSONReader(bytes)
         var (channel, data): (String?, UnsafeBufferPointer<UInt8>?)
         try reader.object { (reader, name) throws(JSONReader.Failure) in
@@ -22,16 +27,13 @@ enum HyperliquidMessage {
             try reader.skip()
         }
         try reader.end()
-        guard let data else {
-            self = .other
-            return
-        }
-        var value = JSONReader(data)
+        var value = JSONReader(data ?? bytes)
         if channel == "error" {
-            self = .error(try value.peek() == .string ? try value.string() : "no reason given")
+            let isText = try value.peek() == .string
+            self = .error(isText ? try value.string() : "no reason given")
             return
         }
-        guard try value.peek() == .object else {
+        guard let data, let channel, try value.peek() == .object else {
             self = .other
             return
         }
@@ -39,7 +41,8 @@ enum HyperliquidMessage {
         switch channel {
         case "l2Book": self = Self.prices(.book, "levels", members, data, each: Self.isSide)
         case "bbo": self = Self.prices(.bestPrices, "bbo", members, data, each: Self.isBest)
-        case "activeAssetCtx": self = Self.object(members.coin.flatMap { HyperliquidStream(.context, coin: $0) }, "ctx", members, data)
+        case "activeAssetCtx", "activeSpotAssetCtx":
+            self = Self.object(members.coin.flatMap { HyperliquidStream(.context, coin: $0) }, "ctx", members, data)
         case "allMids": self = Self.object(HyperliquidStream(.mids, coin: ""), "mids", members, data)
         case "candle": self = Self.candle(members, data)
         case "subscriptionResponse": self = Self.answer(members)

@@ -45,7 +45,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "wss://api.hyperliquid.xyz/ws"), (#","network":"testnet""#, "wss://api.hyperliquid-testnet.xyz/ws"), (#","url":"ws://a.test/ws""#, "ws://a.test/ws"),
+        ("", "wss://api.hyperliquid.xyz/ws"), (#","network":"testnet""#, "wss://api.hyperliquid-testnet.xyz/ws"),
+        (#","url":"ws://a.test/ws""#, "ws://a.test/ws"),
     ])
     func theNetworkDecidesTheAddress(_ members: String, _ address: String) throws {
         guard case .webSocket(let url, _, _) = try Self.dialect(members).route(endpoint: 0, host: 0).way else {
@@ -81,7 +82,7 @@ import Testing
     @Test func aSocketIsPingedBeforeTheServerClosesIt() throws {
         let session = try Self.session()
         #expect(session.heartbeat == .seconds(50) && session.ping() == #"{"method":"ping"}"#)
-        #expect(BUXDialectTests.read(session, #"{"channel":"pong"}"#).isEmpty)
+        #expect(BUXDialectTests.read(session, "Websocket connection established.", #"{"channel":"pong"}"#, #"{"channel":"l2Book"}"#).isEmpty)
     }
 
     @Test(arguments: [
@@ -106,6 +107,12 @@ import Testing
     @Test func aSideWithoutOrdersIsNull() throws {
         let data = #"{"coin":"BTC","time":1737918843000,"bbo":[null,{"px":"105056.0","sz":"0.1","n":1}]}"#
         #expect(BUXDialectTests.read(try Self.session(["BTC@bbo"]), #"{"channel":"bbo","data":\#(data)}"#) == ["hl:BTC@bbo \(data) 1737918843000"])
+    }
+
+    @Test func theContextOfASpotPairHasAChannelOfItsOwn() throws {
+        let data = #"{"coin":"@142","ctx":{"markPx":"105055.0","circulatingSupply":"1"}}"#
+        let session = try Self.session(["@142@context"])
+        #expect(BUXDialectTests.read(session, #"{"channel":"activeSpotAssetCtx","data":\#(data)}"#) == ["hl:@142@context \(data) -"])
     }
 
     @Test func aFastBookIsAnotherStream() throws {
@@ -138,6 +145,8 @@ import Testing
         let session = try Self.session(["HYPE@book", "HYPE@bbo", "HYPE@candle_1d", "!mids"])
         let events = try VenueFixtures.lines("../hyperliquid/hyperliquid.net/frames.jsonl").flatMap { BUXDialectTests.read(session, $0) }
         #expect(
-            events.map { $0.split(separator: " ").first ?? "" } == ["hl:HYPE@bbo", "hl:HYPE@book", "hl:HYPE@candle_1d", "acknowledged(request:", "hl:!mids"])
+            events.map { $0.split(separator: " ").first ?? "" } == [
+                "hl:HYPE@bbo", "hl:HYPE@book", "hl:HYPE@candle_1d", "acknowledged(request:", "hl:!mids",
+            ])
     }
 }

@@ -31,7 +31,8 @@ struct HyperliquidServerTests {
     }
 
     @Test func everyKindOfStreamIsLiveAndEnds() async throws {
-        try await Self.with("BTC@book", "ETH@fastBook", "kPEPE@bbo", "xyz:SPCX@context", "HYPE@candle_1m", "!mids") { server, service, recorder, names in
+        try await Self.with("BTC@book", "ETH@fastBook", "kPEPE@bbo", "xyz:SPCX@context", "HYPE@candle_1m", "!mids") {
+            server, service, recorder, names in
             service.subscribe(streamNames: names, with: recorder)
             var live: Set<FuturesServiceStreamName> = []
             _ = await recorder.next { call -> Bool? in
