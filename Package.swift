@@ -143,6 +143,8 @@ let package = Package(
                 .embedInCode("Web/client.js"), .embedInCode("Web/connection.js"), .embedInCode("Web/content.js"), .embedInCode("Web/link.js"),
                 .embedInCode("Web/alarm.js"), .embedInCode("Web/alerts.js"), .embedInCode("Web/keys.js"), .embedInCode("Web/picker.js"),
                 .embedInCode("Web/stored.js"), .embedInCode("Web/watchlist.js"), .embedInCode("Web/lightweight-charts.js"),
+                .embedInCode("Web/chartoptions.js"), .embedInCode("Web/indicators.js"), .embedInCode("Web/marks.js"),
+                .embedInCode("Web/outages.js"), .embedInCode("Web/plot.js"), .embedInCode("Web/studies.js"),
                 .embedInCode("Web/style.css"), .embedInCode("Web/icon.svg"),
             ],
             swiftSettings: strict),

@@ -771,7 +771,7 @@ async def tabs_of_another_origin_share_one_connection(gateway, gate, browser):
 
 
 async def the_page_is_accessible(gateway, gate, browser):
-    """axe-core finds nothing: light, dark, on a phone, paused, lost, and where a key is asked for."""
+    """axe-core finds nothing: light, dark, on a phone, with a study, paused, lost, and where a key is asked for."""
     try:
         import axe_playwright_python
     except ImportError:
@@ -794,6 +794,10 @@ async def the_page_is_accessible(gateway, gate, browser):
         tab = await browser.tab(gate.address + "#btcusdt,btcusdt@bookTicker,nope@depth", **view)
         await tab.until("document.querySelector('#connection')?.textContent === 'Live' && document.querySelector('.bids td').textContent && Boolean(document.querySelector('tr.refused'))")
         await look(tab, name)
+        await tab.run("document.querySelector('#chart-open').click()")
+        await look(tab, name + ", options of the chart")
+        await tab.run("document.querySelector('#chart-form [value=rsi]').click(); document.querySelector('#chart-options').close()")
+        await look(tab, name + ", a study")
         await tab.run("document.querySelector('#pause').click()")
         await tab.until("document.querySelector('#connection').textContent === 'Paused'")
         await asyncio.sleep(1)

@@ -1,5 +1,6 @@
 // What the page derives from values: node --test Tests/Browser
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
 import { fraction } from '../../Sources/FuturesGateway/Web/alarm.js';
@@ -8,8 +9,11 @@ import { Feed } from '../../Sources/FuturesGateway/Web/client.js';
 import { age, clock, decimalsOf, grouped, percent, short, unitsOf, until, whole } from '../../Sources/FuturesGateway/Web/format.js';
 import { Cadence } from '../../Sources/FuturesGateway/Web/freshness.js';
 import { agreeing, judge, lines } from '../../Sources/FuturesGateway/Web/health.js';
+import { bollinger, ema, heikinAshi, rsi, vwap } from '../../Sources/FuturesGateway/Web/indicators.js';
 import { grouping } from '../../Sources/FuturesGateway/Web/ladder.js';
 import { arrange } from '../../Sources/FuturesGateway/Web/markets.js';
+import { largeTrades, liquidations, Marks } from '../../Sources/FuturesGateway/Web/marks.js';
+import { Outages, placeOf } from '../../Sources/FuturesGateway/Web/outages.js';
 import { matching } from '../../Sources/FuturesGateway/Web/picker.js';
 import { headline, meaning } from '../../Sources/FuturesGateway/Web/values.js';
 import { canonical, View } from '../../Sources/FuturesGateway/Web/view.js';
@@ -168,4 +172,73 @@ test('live data without any open line is an old number of lines', () => {
   const detail = (text) => judge({ connection: 'open', shown: ['live'], lines: { text, isLost: true } }).detail;
   assert.match(detail('1 of 2'), /no spare line/);
   assert.equal(detail('0 of 2'), '');
+});
+
+test('an average begins with the simple average of its first values', () => {
+  assert.deepEqual(ema([1, 2, 3, 4, 5], 3), [undefined, undefined, 2, 3, 4]);
+  assert.deepEqual(bollinger([1, 1, 3, 3], 4, 2).at(-1), { upper: 4, middle: 2, lower: 0 });
+  assert.deepEqual(bollinger([1, 2], 4), [undefined, undefined]);
+});
+
+test('the relative strength of Wilder’s own example', () => {
+  // The closes of the example that most descriptions of the index repeat; its first index is 70.46 by them.
+  const closes = [44.34, 44.09, 44.15, 43.61, 44.33, 44.83, 45.10, 45.42, 45.84, 46.08, 45.89, 46.03, 45.61, 46.28, 46.28, 46.00];
+  const values = rsi(closes);
+  assert.equal(values.slice(0, 14).every((value) => value === undefined), true);
+  assert.deepEqual(values.slice(14).map((value) => value.toFixed(2)), ['70.46', '66.25']);
+  assert.deepEqual([rsi(Array(20).fill(5)).at(-1), rsi([...Array(20).keys()]).at(-1)], [50, 100]);
+});
+
+test('the price by volume begins with a day, and is unknown for a day without its beginning', () => {
+  const bar = (openTime, price, volume) => ({ openTime, high: price, low: price, close: price, volume });
+  const day = 86_400_000;
+  assert.deepEqual(vwap([bar(day - 60_000, '9', '1'), bar(day, '10', '1'), bar(day + 60_000, '20', '3')]), [undefined, 10, 17.5]);
+  assert.deepEqual(vwap([bar(0, '10', '0'), bar(60_000, '20', '2')]), [undefined, 20]);
+});
+
+test('Heikin-Ashi bars are averages of averages', () => {
+  const bars = [{ open: 10, high: 14, low: 8, close: 12 }, { open: 12, high: 13, low: 11, close: 12 }];
+  assert.deepEqual(heikinAshi(bars), [{ open: 11, high: 14, low: 8, close: 11 }, { open: 11, high: 13, low: 11, close: 12 }]);
+});
+
+test('an outage lasts until data comes, and does not begin before the one before ended', () => {
+  const outages = new Outages();
+  outages.note('a', false, 1000);
+  outages.note('a', true, undefined);
+  assert.deepEqual(outages.of('a'), []);
+  outages.note('a', true, 5000, 2000);
+  outages.note('a', true, 6000, 1000);
+  assert.deepEqual(outages.of('a'), [{ from: 2000 }]);
+  outages.note('a', false, 7000);
+  outages.note('a', true, 9000, 3000);
+  assert.deepEqual([outages.of('a'), outages.of('b')], [[{ from: 2000, to: 7000 }, { from: 7000 }], []]);
+});
+
+test('a time has a place among bars, also in a gap between them', () => {
+  const times = [0, 1000, 2000, 9000];
+  assert.deepEqual([-1, 0, 500, 2500, 8000, 9500, 50_000].map((time) => placeOf(time, times, 1000)), [undefined, 0, 0.5, 2.5, 3, 3.5, 4]);
+  assert.equal(placeOf(5, [], 1000), undefined);
+});
+
+test('a large trade is marked once at its bar, by side', () => {
+  const trades = Array.from({ length: 60 }, (_, id) => ({ id, price: '10', qty: id === 59 ? '50' : '1', time: id, isBuyerMaker: false }));
+  assert.deepEqual(largeTrades(trades), [{ key: 't59', time: 59, isBuy: true, worth: 500 }]);
+  assert.deepEqual(largeTrades(trades.slice(20)), [], 'too few trades are known');
+  const marks = new Marks();
+  for (const _ of [1, 2]) marks.add('btcusdt', 'trade', largeTrades(trades));
+  marks.add('btcusdt', 'liquidation', liquidations([{ price: '9', averagePrice: '0', qty: '2', side: 'SELL', time: 45 }]));
+  const shown = marks.at([0, 40], ['trade', 'liquidation'], { up: 'green', down: 'red' });
+  assert.deepEqual(shown.map(({ time, position, color, text }) => [time, position, color, text]),
+    [[0.04, 'belowBar', 'green', '500'], [0.04, 'aboveBar', 'red', 'Liq 18.0']]);
+  assert.deepEqual(marks.at([50], ['trade'], {}).length, 1);
+  marks.add('ethusdt', 'trade', []);
+  assert.deepEqual(marks.at([0], ['trade'], {}), []);
+});
+
+test('every file of the page is in the program and served', () => {
+  const root = new URL('../../', import.meta.url);
+  const [manifest, handlers] = ['Package.swift', 'Sources/FuturesGateway/Handlers/WebHandlers.swift'].map((file) => readFileSync(new URL(file, root), 'utf8'));
+  const files = readdirSync(new URL('Sources/FuturesGateway/Web/', root));
+  assert.deepEqual(files.filter((file) => !manifest.includes(`.embedInCode("Web/${file}")`)), []);
+  assert.deepEqual(files.filter((file) => file !== 'index.html' && !handlers.includes(`"${file}": file(`)), []);
 });

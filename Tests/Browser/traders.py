@@ -143,4 +143,61 @@ async def data_that_is_not_live_is_an_alert(_, __, browser):
             await gateway.end()
 
 
-TRADERS = [the_watchlist_stays_and_the_picker_chooses, an_alert_fires_also_in_a_hidden_tab, data_that_is_not_live_is_an_alert]
+
+LEGEND = "document.querySelector('#legend-studies')?.textContent"
+HATCHED = "[...document.querySelectorAll('#chart-hatch i')].map((area) => area.getBoundingClientRect().width)"
+# Whether the chart's canvas has a pixel of a study's colour.
+PAINTED = """((name) => {
+    const probe = document.createElement('i');
+    probe.style.color = `var(--${name})`;
+    document.body.append(probe);
+    const wanted = getComputedStyle(probe).color.match(/\\d+/g).map(Number);
+    probe.remove();
+    return [...document.querySelectorAll('#chart canvas')].some((canvas) => {
+        const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+        for (let at = 0; at < data.length; at += 4) if (wanted.every((value, part) => Math.abs(data[at + part] - value) < 3) && data[at + 3] > 250) return true;
+        return false;
+    });
+})('study-1')"""
+
+
+async def the_chart_has_studies_and_keeps_outages(_, __, browser):
+    """Studies are drawn, named with their values, and kept by the browser; the time without data stays hatched after an outage, in each shape of the bars."""
+    async with Exchange(sys.argv[1]) as exchange:
+        gateway = await Gateway(sys.argv[1]).start(*exchange.options)
+        try:
+            tab = await opened(browser, f"http://127.0.0.1:{gateway.port}/#btcusdt/5s", width=1440, height=900)
+            expect(not await tab.run(PAINTED) and await tab.run(LEGEND) == "", "a study that nobody chose is drawn")
+            await key(tab, "c", "c")
+            await tab.until("document.querySelector('#chart-options').open")
+            for name in ("ema20", "rsi", "vwap"):
+                await tab.run(f"document.querySelector('#chart-form [value={name}]').click()")
+            await tab.run("document.querySelector('#chart-options').close()")
+            await tab.until(f"/EMA 20 [\\d,.]+.*RSI 14 [\\d.]+/.test({LEGEND})", 15)
+            expect(await tab.run(PAINTED), "the average is not drawn")
+            await tab.call("Page.reload")
+            await tab.until(f"/EMA 20 [\\d,.]+.*RSI 14 [\\d.]+/.test({LEGEND})", 30)
+            await tab.until(LIVE)
+            expect(await tab.run(HATCHED) == [], "hatched without an outage")
+            # Only after some trades does the gateway know how long their silence is usual.
+            await asyncio.sleep(15)
+            await exchange.fault(fault="stall", forMs=25_000)
+            await tab.until(f"{HATCHED}.length === 1", 30)
+            await tab.until(LIVE, 60)
+            for shape in ("line", "heikinAshi", "candles"):
+                await tab.run(f"document.querySelector('#chart-form [value={shape}]').click()")
+                await asyncio.sleep(1)
+                widths = await tab.run(HATCHED)
+                expect(len(widths) == 1 and 20 < widths[0] < 300, f"{shape}: the outage is {widths} wide")
+                words = await tab.run("document.querySelector('#legend').textContent")
+                expect(("Heikin-Ashi" in words) == (shape == "heikinAshi"), words)
+            expect(not tab.complaints, tab.complaints)
+            legend = await tab.run(LEGEND)
+            await tab.close()
+            return legend
+        finally:
+            await gateway.end()
+
+
+TRADERS = [the_watchlist_stays_and_the_picker_chooses, an_alert_fires_also_in_a_hidden_tab, data_that_is_not_live_is_an_alert,
+           the_chart_has_studies_and_keeps_outages]

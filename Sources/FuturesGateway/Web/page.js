@@ -30,7 +30,7 @@ const alarm = new Alarm(alerts, view, log);
 const markets = new Markets(view, freshness, watchlist);
 const picker = new Picker(view, freshness, markets, watchlist);
 const panels = {
-  instrument: new Instrument(view, freshness), candles: new Candles(view, freshness), ladder: new Ladder(view, freshness),
+  instrument: new Instrument(view, freshness), candles: new Candles(view, freshness, alerts), ladder: new Ladder(view, freshness),
   trades: new Trades(view, freshness), markets, picker, streams: new Streams(view, freshness, log),
 };
 let farewell;
@@ -66,9 +66,10 @@ const panelsOf = (name) => {
   if (name === streams.bars) return ['candles'];
   // Three panels show the last price, and all show the same one.
   if (name === streams.trades) return ['trades', 'instrument', 'candles', 'markets'];
-  if (name === streams.liquidations) return ['trades'];
+  if (name === streams.liquidations) return ['trades', 'candles'];
   return ['markets', 'instrument', 'candles', 'picker'];
 };
+alerts.addEventListener('change', () => plan('candles'));
 view.addEventListener('news', ({ detail }) => plan(...panelsOf(detail)));
 view.addEventListener('unlisted', ({ detail }) => log.say('bad', 'Not listed', `${detail.toUpperCase()} is not a symbol of this venue.`));
 view.addEventListener('change', () => { remember(); planAll(); });
@@ -153,6 +154,7 @@ new Keys([
   { keys: ['/'], words: 'Search the markets', run: () => $('search').focus() },
   { keys: ['s'], words: 'Put the symbol on the watchlist, or remove it', run: toggleStar },
   { keys: ['l'], words: 'Alerts', run: () => alarm.open() },
+  { keys: ['c'], words: 'Options of the chart', run: () => panels.candles.open() },
   { keys: [','], words: 'Shorter bars', run: () => view.step(-1) },
   { keys: ['.'], words: 'Longer bars', run: () => view.step(1) },
   { keys: ['a'], words: 'Add a stream', run: () => $('name').focus() },
