@@ -9,10 +9,11 @@ import { Feed } from '../../Sources/FuturesGateway/Web/client.js';
 import { age, clock, decimalsOf, grouped, percent, short, unitsOf, until, whole } from '../../Sources/FuturesGateway/Web/format.js';
 import { Cadence } from '../../Sources/FuturesGateway/Web/freshness.js';
 import { agreeing, judge, lines } from '../../Sources/FuturesGateway/Web/health.js';
-import { bollinger, ema, heikinAshi, rsi, vwap } from '../../Sources/FuturesGateway/Web/indicators.js';
+import { bollinger, delta, ema, heikinAshi, rsi, vwap } from '../../Sources/FuturesGateway/Web/indicators.js';
 import { grouping } from '../../Sources/FuturesGateway/Web/ladder.js';
 import { arrange } from '../../Sources/FuturesGateway/Web/markets.js';
 import { largeTrades, liquidations, Marks } from '../../Sources/FuturesGateway/Web/marks.js';
+import { balance, cost, Flow } from '../../Sources/FuturesGateway/Web/orderflow.js';
 import { Outages, placeOf } from '../../Sources/FuturesGateway/Web/outages.js';
 import { matching } from '../../Sources/FuturesGateway/Web/picker.js';
 import { headline, meaning } from '../../Sources/FuturesGateway/Web/values.js';
@@ -241,4 +242,37 @@ test('every file of the page is in the program and served', () => {
   const files = readdirSync(new URL('Sources/FuturesGateway/Web/', root));
   assert.deepEqual(files.filter((file) => !manifest.includes(`.embedInCode("Web/${file}")`)), []);
   assert.deepEqual(files.filter((file) => file !== 'index.html' && !handlers.includes(`"${file}": file(`)), []);
+});
+
+test('a market order costs what the levels cost', () => {
+  const asks = [['100', '1'], ['101', '2'], ['110', '1']];
+  assert.deepEqual(cost(asks, 1), { average: 100, slippage: 0, filled: 1 });
+  const { average, slippage, filled } = cost(asks, 3);
+  assert.deepEqual([average.toFixed(4), slippage.toFixed(6), filled], ['100.6667', '0.006667', 3]);
+  assert.equal(cost(asks, 9).filled, 4, 'the book ends');
+  assert.deepEqual([cost([], 1), cost(asks, 0)], [undefined, undefined]);
+  assert.equal(cost([['100', '1'], ['90', '1']], 2).slippage.toFixed(2), '0.05', 'a seller');
+});
+
+test('the balance counts only levels near the middle', () => {
+  const book = { bids: [['99.95', '3'], ['90', '100']], asks: [['100.05', '1']] };
+  assert.equal(balance(book, 0.001), 0.75);
+  assert.deepEqual([balance(undefined, 1), balance({ bids: [], asks: [['1', '1']] }, 1)], [undefined, undefined]);
+});
+
+test('each trade counts once in the flow, and a hole is told', () => {
+  const trade = (id, isBuyerMaker) => ({ id, price: '10', qty: '2', time: id * 1000, isBuyerMaker });
+  const flow = new Flow();
+  flow.add('a', undefined);
+  flow.add('a', [trade(5, false), trade(6, true)]);
+  flow.add('a', [trade(6, true), trade(7, false)]);
+  assert.deepEqual(flow.sums, { buys: 40, sells: 20, since: 5000, missed: 0 });
+  flow.add('a', [trade(10, true)]);
+  assert.equal(flow.sums.missed, 2);
+  flow.add('b', [trade(1, true)]);
+  assert.deepEqual(flow.sums, { buys: 0, sells: 20, since: 1000, missed: 0 });
+});
+
+test('the delta adds bought minus sold volume', () => {
+  assert.deepEqual(delta([{ volume: '10', takerBuyVolume: '7' }, { volume: '4', takerBuyVolume: '0' }, { volume: '1' }]), [4, 0, undefined]);
 });

@@ -39,6 +39,12 @@ export function vwap(bars) {
   });
 }
 
+/** Bought minus sold volume, added up from the first bar on. @param {object[]} bars */
+export function delta(bars) {
+  let sum = 0;
+  return bars.map(({ volume, takerBuyVolume }) => (takerBuyVolume === undefined ? undefined : (sum += 2 * Number(takerBuyVolume) - Number(volume))));
+}
+
 /** Relative strength index by Wilder's averages, 0 to 100. @param {number[]} values */
 export function rsi(values, length = 14) {
   let [gain, loss] = [0, 0];

@@ -1,9 +1,13 @@
-// The order book: a ladder with a fixed number of rows, so that only the numbers change, and a chart of the depth around the middle.
+// The order book: a ladder with a fixed number of rows, so that only the numbers change.
 
-import { $, colour, fitted, set } from './dom.js';
-import { age, decimalsOf, grouped, short } from './format.js';
+import { Depth } from './depth.js';
+import { $, set } from './dom.js';
+import { age, decimalsOf, grouped } from './format.js';
+import { balance, cost } from './orderflow.js';
 
 const height = 20;
+/** The part of the book whose balance is shown, as a fraction of the price. */
+const near = 0.001;
 const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 
 /** The levels of a side in groups, best first: bids are rounded down and asks up, so that no group looks better than it is.
@@ -22,12 +26,22 @@ export function grouping(levels, side, decimals, group, count = Infinity) {
 }
 
 export class Ladder {
-  #view; #freshness; #table = $('book'); #box = $('book-box'); #rows = { asks: [], bids: [] }; #decimals = {}; #drawn = -Infinity;
+  #view;
+  #freshness;
+  #table = $('book');
+  #box = $('book-box');
+  #rows = { asks: [], bids: [] };
+  #decimals = {};
+  #depth = new Depth($('depth'));
+  #pointed;
 
   constructor(view, freshness) {
     [this.#view, this.#freshness] = [view, freshness];
     $('group').append(...steps.map((step) => new Option(String(step), step)));
     $('group').addEventListener('change', () => this.show());
+    // The row under the pointer, whatever level it shows by now.
+    this.#table.addEventListener('pointerover', ({ target }) => this.#point(target.closest('.asks tr, .bids tr')));
+    this.#table.addEventListener('pointerleave', () => this.#point(null));
     new ResizeObserver(() => this.#fit()).observe(this.#box);
   }
 
@@ -57,7 +71,28 @@ export class Ladder {
     set(state, look.age >= 3000 ? `${words} · ${age(look.age)}` : words);
     state.title = look.error ?? '';
     this.#ladder(book, name);
-    if (performance.now() - this.#drawn > 900) this.#depth(book, look.isAged);
+    this.#showFlow(book);
+    $('book-flow').classList.toggle('aged', Boolean(book) && look.isAged);
+    this.#depth.show(book, look.isAged, this.#decimals.price);
+  }
+
+  #point(row) {
+    this.#pointed = row ?? undefined;
+    this.show();
+  }
+
+  /** The cost of an order up to the row under the pointer, or the balance of the book. */
+  #showFlow(book) {
+    const total = Number(this.#pointed?.cells[2].textContent.replaceAll(',', ''));
+    if (this.#pointed?.isConnected && total > 0) {
+      const isBuy = this.#pointed.parentElement.className === 'asks';
+      const { average, slippage, filled } = cost(book?.[isBuy ? 'asks' : 'bids'] ?? [], total) ?? {};
+      const { price: decimals, size: sizes } = this.#decimals;
+      if (average) return set($('book-flow'), [`${isBuy ? 'Buy' : 'Sell'} ${grouped(filled.toFixed(sizes), sizes)}`,
+        `average ${grouped(average.toFixed(decimals), decimals)}`, `${(slippage * 1e4).toFixed(2)} bp`].join(' · '));
+    }
+    const share = balance(book, near);
+    return set($('book-flow'), share === undefined ? '' : `Within ${near * 100} %: bids ${(share * 100).toFixed(0)} %, asks ${(100 - share * 100).toFixed(0)} %`);
   }
 
   #ladder(book, name) {
@@ -95,63 +130,5 @@ export class Ladder {
     if ($('group').dataset.decimals === String(decimals)) return;
     $('group').dataset.decimals = decimals;
     for (const option of $('group').options) option.textContent = (option.value / 10 ** decimals).toFixed(Math.max(0, decimals - (option.value.match(/0*$/)[0].length)));
-  }
-
-  /** The amounts that could be bought and sold up to each price. The sides differ by position, not only by colour. */
-  #depth(book, isAged) {
-    this.#drawn = performance.now();
-    const { context, width, height } = fitted($('depth'));
-    const [ask, bid] = ['asks', 'bids'].map((side) => Number(book?.[side][0]?.[0]));
-    $('depth-empty').hidden = Boolean(ask && bid);
-    if (!ask || !bid || !width) return $('depth').setAttribute('aria-label', 'Depth: nothing yet');
-    const middle = (ask + bid) / 2;
-    const reach = Math.min(...['asks', 'bids'].map((side) => Math.abs(Number(book[side].at(-1)[0]) - middle)), middle * 0.02);
-    const sides = ['asks', 'bids'].map((side) => {
-      let total = 0;
-      const points = [];
-      for (const [price, size] of book[side]) {
-        if (Math.abs(price - middle) > reach) break;
-        points.push([Number(price), (total += Number(size))]);
-      }
-      return [side, points, total];
-    });
-    const most = Math.max(...sides.map(([, , total]) => total)) * 1.08 || 1;
-    const [base, place] = [height - 16, (price) => width / 2 + ((price - middle) / reach) * (width / 2)];
-    context.globalAlpha = isAged ? 0.5 : 1;
-    context.font = '11px system-ui, sans-serif';
-    for (const [side, points] of sides) {
-      if (!points.length) continue;
-      const [tone, edge] = side === 'bids' ? ['up', 0] : ['down', width];
-      context.beginPath();
-      context.moveTo(place(points[0][0]), base);
-      let before = base;
-      for (const [price, total] of points) {
-        context.lineTo(place(price), before);
-        before = base - (total / most) * base;
-        context.lineTo(place(price), before);
-      }
-      context.lineTo(edge, before);
-      context.strokeStyle = colour(tone);
-      context.setLineDash(side === 'asks' ? [4, 2] : []);
-      context.stroke();
-      context.setLineDash([]);
-      context.lineTo(edge, base);
-      context.fillStyle = colour(`${tone}-soft`);
-      context.fill();
-    }
-    const { price: decimals } = this.#decimals;
-    context.fillStyle = colour('muted');
-    for (const [at, align, price] of [[2, 'left', middle - reach], [width / 2, 'center', middle], [width - 2, 'right', middle + reach]]) {
-      context.textAlign = align;
-      context.fillText(grouped(price.toFixed(decimals), decimals), at, height - 4);
-    }
-    const [asks, bids] = sides.map(([, , total]) => total);
-    context.textAlign = 'left';
-    context.fillText(`Bids ${short(bids)}`, 4, 12);
-    context.textAlign = 'right';
-    context.fillText(`Asks ${short(asks)}`, width - 4, 12);
-    const share = `within ${((reach / middle) * 100).toFixed(2)} %`;
-    set($('depth-reach'), share);
-    return $('depth').setAttribute('aria-label', `Depth ${share} of the middle: bids ${short(bids)}, asks ${short(asks)}`);
   }
 }
