@@ -112,6 +112,31 @@ import Testing
         #expect(step(.deadline).map(\.0) == [FeedCore.endpointsPerUpstream])
     }
 
+    /// Another server of the upstream may be seconds behind.
+    @Test func anOlderValueOfAnUpstreamWithTimesIsNoEvidenceAndEndsNoOutage() throws {
+        func value(_ time: Int64) -> FeedRows { .json([JSONRow(checked: "{\"time\":\(time)}", time: time)]) }
+        func state(_ harness: CoreHarness) -> FeedState? { harness.core.status(of: name, now: harness.now)?.state }
+        var harness = CoreHarness(hasSnapshotSource: false)
+        let name = try #require(FuturesServiceStreamName("hyperliquid:BTC@book"))
+        harness.goLive([name])
+        harness.receive(name, value(5000))
+        harness.forgetEffects()
+        harness.receive(name, value(4000))
+        #expect(harness.effects.isEmpty, "the value goes back")
+        harness.reconnect()
+        harness.receive(name, value(4000))
+        #expect(state(harness) == .recovering)
+        harness.receive(name, value(5000))
+        #expect(state(harness) == .live, "the value from before is the newest")
+        harness.reconnect()
+        // An upstream that says so for a minute is believed: its clock was wrong.
+        for second in 0..<70 where state(harness) != .live {
+            harness.pass(.seconds(1))
+            harness.receive(name, value(4000 + Int64(second)))
+        }
+        #expect(state(harness) == .live)
+    }
+
     @Test func aValueWithoutRESTIsLiveAfterAnOutageOnlyWithAMessage() throws {
         var harness = CoreHarness(hasSnapshotSource: false, isAcknowledged: false)
         let name = try #require(FuturesServiceStreamName("prices:AAPL@quote"))

@@ -91,7 +91,7 @@ extension FeedRows {
     }
 
     /// Whether the values have neither numbers nor times that order them.
-    var haveNoOrder: Bool { if case .json = self { true } else { false } }
+    var haveNoOrder: Bool { if case .json(let rows) = self { rows.allSatisfy { $0.venueTime == 0 } } else { false } }
 }
 
 /// How an update changes a reader's content.

@@ -28,6 +28,8 @@ public struct JSONRow: Equatable, Sendable {
     }
 
     private let whole: String
+    /// When the upstream made the complete value, ms since 1970 UTC; zero if unknown.
+    package let venueTime: Int64
     /// Sorted by name; empty if the value is complete.
     private var members: [Member]
 
@@ -37,7 +39,10 @@ public struct JSONRow: Equatable, Sendable {
     }
 
     /// Line breaks occur only between tokens, so each is replaced by a space.
-    package init(checked text: String) {
+    ///
+    /// - Parameter time: When the upstream made the value, ms since 1970 UTC, if its times show the order of values.
+    package init(checked text: String, time: Int64? = nil) {
+        venueTime = time ?? 0
         let hasLines = text.utf8.contains { $0 < 0x20 }
         whole = hasLines ? String(decoding: text.utf8.map { $0 < 0x20 ? 0x20 : $0 }, as: UTF8.self) : text
         members = []
@@ -45,14 +50,14 @@ public struct JSONRow: Equatable, Sendable {
 
     /// An object that updates only the given members, each unless it is older. The names need no JSON escapes, and the texts are validated.
     package init(checked members: [Member]) {
-        whole = ""
+        (whole, venueTime) = ("", 0)
         self.members = members.sorted { $0.name < $1.name }
     }
 }
 
 extension JSONRow: FeedRow {
     package var key: Int { 0 }
-    package func isOlder(than other: JSONRow) -> Bool { false }
+    package func isOlder(than other: JSONRow) -> Bool { venueTime != 0 && venueTime < other.venueTime }
     package func completed(by replaced: JSONRow) -> JSONRow {
         guard !members.isEmpty, !replaced.members.isEmpty else { return self }
         var merged = replaced.members
@@ -68,7 +73,9 @@ extension JSONRow: FeedRow {
     /// An answer that is older than a member proves nothing, even if the next message may replace that member. REST has milliseconds, the socket
     /// nanoseconds.
     package func compared(with known: JSONRow) -> Comparison {
-        guard !members.isEmpty, !known.members.isEmpty else { return completed(by: known) == known ? .same : .newer }
+        guard !members.isEmpty, !known.members.isEmpty else {
+            return completed(by: known) == known ? .same : isOlder(than: known) ? .older : .newer
+        }
         var isOlder = false
         for member in members {
             guard let other = known.members.first(where: { $0.name == member.name }) else { return .newer }

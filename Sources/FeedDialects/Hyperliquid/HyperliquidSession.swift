@@ -43,7 +43,7 @@ final class HyperliquidSession: DialectSession {
         switch read {
         case .content(let stream, let row, let time):
             // The last messages of an ended subscription are late.
-            if let name = names[stream] { emit(.event(.rows(name, .json([JSONRow(checked: row)]), eventTime: time))) }
+            if let name = names[stream] { emit(.event(.rows(name, .json([JSONRow(checked: row, time: time)]), eventTime: time))) }
         case .subscribed(let stream): confirm(stream, emit)
         case .error(let words): report(words, emit)
         case .unusable(let stream, let words): emit(.event(.malformed(stream.flatMap { names[$0] }, words)))

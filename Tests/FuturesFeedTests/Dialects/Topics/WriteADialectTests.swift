@@ -94,7 +94,7 @@ struct WriteADialectTests {
 
     @Test func whatIsWrongInTheFileIsNamedAndKindsAreKnownBesideTheOthers() {
         for (members, word) in [
-            (#""kind":"topics""#, "host"), (#""kind":"topics","host":"a","x":1"#, "x is unknown"), (#""kind":"y""#, "bux, topics"),
+            (#""kind":"topics""#, "host"), (#""kind":"topics","host":"a","x":1"#, "x is unknown"), (#""kind":"y""#, "hyperliquid, topics"),
         ] {
             var configuration = FuturesFeedConfiguration()
             let error = #expect(throws: FeedError.self) {
