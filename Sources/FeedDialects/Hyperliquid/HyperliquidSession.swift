@@ -40,6 +40,7 @@ final class HyperliquidSession: DialectSession {
         } catch {
             return emit(.event(.malformed(nil, "The server sent a message that is not a JSON object: \(error.reason).")))
         }
+        confirmEmptied(emit)
         switch read {
         case .content(let stream, let row, let time):
             // The last messages of an ended subscription are late.
@@ -53,20 +54,27 @@ final class HyperliquidSession: DialectSession {
 
     /// A request is confirmed with the last of its subscriptions.
     private func confirm(_ stream: HyperliquidStream, _ emit: (SessionEvent) -> Void) {
-        var confirmed: [UInt64] = []
-        for request in unconfirmed.keys.sorted() where unconfirmed[request]?.remove(stream) != nil {
-            guard unconfirmed[request]?.isEmpty == true else { continue }
-            unconfirmed[request] = nil
-            confirmed.append(request)
-        }
+        for request in unconfirmed.keys { unconfirmed[request]?.remove(stream) }
+        confirmEmptied(emit)
+    }
+
+    /// Confirms the requests of which no subscription is open. The last one may have ended before its answer.
+    private func confirmEmptied(_ emit: (SessionEvent) -> Void) {
+        let confirmed = unconfirmed.filter(\.value.isEmpty).keys.sorted()
+        for request in confirmed { unconfirmed[request] = nil }
         for request in confirmed { emit(.event(.acknowledged(request: request))) }
     }
 
-    /// An error has no id. It quotes the subscription that it refuses.
+    /// An error has no id. It quotes the subscription that it refuses, or concerns every one that waits for an answer.
     private func report(_ words: String, _ emit: (SessionEvent) -> Void) {
         let waiting = Set(unconfirmed.values.joined())
-        guard let stream = waiting.first(where: { words.contains($0) }) else {
-            return emit(.event(.malformed(nil, "The server reports an error: \(words.utf8.excerpt).")))
+        guard let stream = waiting.first(where: { words.quotes($0) }) else {
+            // The server may have forgotten a subscription before the gateway ends it. Then no subscription waits.
+            let affected = waiting.compactMap { names[$0] }.sorted { $0.description < $1.description }
+            if affected.isEmpty || words.hasPrefix("Already unsubscribed") { return emit(.event(.unknown("an error: \(words.utf8.excerpt)"))) }
+            let error = FeedError(.venueRejected, "The server reports: \(words.utf8.excerpt)")
+            for name in affected { emit(.event(.reported(name, error))) }
+            return
         }
         if words.hasPrefix("Already subscribed") { return confirm(stream, emit) }
         let name = names.removeValue(forKey: stream)
@@ -85,7 +93,7 @@ final class HyperliquidSession: DialectSession {
 
 extension String {
     /// Whether an error quotes the subscription, in whatever order its members are.
-    fileprivate func contains(_ stream: HyperliquidStream) -> Bool {
+    fileprivate func quotes(_ stream: HyperliquidStream) -> Bool {
         guard let start = firstIndex(of: "{"), let end = lastIndex(of: "}"), start < end,
             let quoted = try? JSONMembers(String(self[start...end])), let own = try? JSONMembers(stream.subscription)
         else { return false }

@@ -72,11 +72,30 @@ import Testing
         let session = try Self.session(["NOPE@bbo", "BTC@bbo"])
         let events = BUXDialectTests.read(
             session, #"{"channel":"error","data":"Invalid subscription {\"coin\":\"NOPE\",\"type\":\"bbo\"}"}"#,
-            #"{"channel":"error","data":"Already subscribed: {\"type\":\"bbo\",\"coin\":\"BTC\"}"}"#,
-            #"{"channel":"error","data":"Error parsing JSON into valid websocket request: {\"x\":1}"}"#, #"{"channel":"error","data":7}"#)
-        #expect(events.count == 4)
+            #"{"channel":"error","data":"Already subscribed: {\"type\":\"bbo\",\"coin\":\"BTC\"}"}"#)
+        #expect(events.count == 2)
         #expect(events.first?.hasPrefix("ended(hl:NOPE@bbo") == true && events.first?.contains("subscriptionRejected") == true)
-        #expect(events.dropFirst() == ["acknowledged(request: 1)", "malformed -", "malformed -"])
+        #expect(events.last == "acknowledged(request: 1)")
+    }
+
+    /// Such an error is no unreadable message: it says nothing about the data of other streams.
+    @Test func anErrorThatQuotesNothingConcernsTheWaitingSubscriptionsAlone() throws {
+        let session = try Self.session(["BTC@bbo"])
+        let full = #"{"channel":"error","data":"Cannot track more than 1000 total subscriptions."}"#
+        let forgotten = #"{"channel":"error","data":"Already unsubscribed: {\"type\":\"bbo\",\"coin\":\"ETH\"}"}"#
+        let events = BUXDialectTests.read(session, full, forgotten)
+        #expect(events.count == 2 && events.first?.hasPrefix("reported(hl:BTC@bbo") == true && events.last?.hasPrefix("unknown(") == true)
+        let answer = #"{"channel":"subscriptionResponse","data":{"method":"subscribe","subscription":{"type":"bbo","coin":"BTC"}}}"#
+        let later = BUXDialectTests.read(session, answer, full, #"{"channel":"error","data":7}"#)
+        #expect(later.map { $0.prefix(8) } == ["acknowle", "unknown(", "unknown("])
+    }
+
+    @Test func aSubscriptionThatEndsBeforeItsAnswerHoldsNoOtherUp() throws {
+        let session = try Self.session(["BTC@bbo", "ETH@bbo"])
+        let answer = #"{"channel":"subscriptionResponse","data":{"method":"subscribe","subscription":{"type":"bbo","coin":"BTC"}}}"#
+        #expect(BUXDialectTests.read(session, answer).isEmpty)
+        _ = session.unsubscribe([try Self.name("ETH@bbo")], request: 2)
+        #expect(BUXDialectTests.read(session, #"{"channel":"pong"}"#) == ["acknowledged(request: 1)"])
     }
 
     @Test func aSocketIsPingedBeforeTheServerClosesIt() throws {
