@@ -1,9 +1,5 @@
 /// One coin of the simulated Hyperliquid: its prices, its newest trades and its bars.
 struct HyperliquidCoin {
-    struct Trade {
-        let json: String
-    }
-
     private struct Bar {
         var start: Int64
         var open: Int64
@@ -23,10 +19,10 @@ struct HyperliquidCoin {
     private var time: Int64
     private var sizes: [Int64]
     private(set) var isMoved = false
-    /// The newest trades, oldest first.
-    private(set) var trades: [Trade] = []
+    /// The newest trades as JSON, oldest first.
+    private(set) var trades: [String] = []
     /// The trades of the last block.
-    private(set) var newTrades: [Trade] = []
+    private(set) var newTrades: [String] = []
     private var bars: [Interval: Bar] = [:]
 
     private static let keptTrades = 30
@@ -59,7 +55,7 @@ struct HyperliquidCoin {
         trades = Array((trades + newTrades).suffix(Self.keptTrades))
     }
 
-    private mutating func trade() -> Trade {
+    private mutating func trade() -> String {
         let isBuy = generator.chance(50)
         let (price, size) = (isBuy ? bid + 1 : bid, generator.integer(in: 1...500_000))
         for interval in Interval.allCases {
@@ -75,9 +71,8 @@ struct HyperliquidCoin {
         let id = generator.integer(in: 1...1_000_000_000_000_000)
         let hash = "0x" + String(repeating: "0", count: 64)
         let user = "0x" + String(repeating: "1", count: 40)
-        return Trade(
-            json: #"{"coin":\#(JSONValue.quoted(name)),"side":"\#(isBuy ? "B" : "A")","px":"\#(text(price))","sz":"\#(decimal(size, 5))","#
-                + #""time":\#(time),"hash":"\#(hash)","tid":\#(id),"users":["\#(user)","\#(user)"]}"#)
+        return #"{"coin":\#(JSONValue.quoted(name)),"side":"\#(isBuy ? "B" : "A")","px":"\#(text(price))","sz":"\#(decimal(size, 5))","#
+            + #""time":\#(time),"hash":"\#(hash)","tid":\#(id),"users":["\#(user)","\#(user)"]}"#
     }
 
     private func text(_ price: Int64) -> String { decimal(price, scale) }
@@ -101,7 +96,7 @@ struct HyperliquidCoin {
         #"{"channel":"bbo","data":{"coin":\#(JSONValue.quoted(name)),"time":\#(time),"bbo":[\#(level(bid, 0)),\#(level(bid + 1, 20))]}}"#
     }
 
-    func tradesMessage(_ trades: [Trade]) -> String { #"{"channel":"trades","data":[\#(trades.map(\.json).joined(separator: ","))]}"# }
+    func tradesMessage(_ trades: [String]) -> String { #"{"channel":"trades","data":[\#(trades.joined(separator: ","))]}"# }
 
     /// The funding is per hour.
     var context: String {

@@ -13,7 +13,7 @@ public final class HyperliquidExchange: Sendable {
         public var port = 0
         /// The seed of all prices.
         public var seed: UInt64 = 1
-        /// The time between two blocks, each of which sends the books. If zero, only ``HyperliquidExchange/block()`` makes one.
+        /// The time between two blocks, each of which sends the books.
         public var interval: Duration = .milliseconds(500)
         /// The server closes a socket on which it has sent nothing for this time.
         public var idle: Duration = .seconds(60)
@@ -52,14 +52,8 @@ public final class HyperliquidExchange: Sendable {
     /// Events from now on. Each call returns a separate stream.
     public func changes() -> AsyncStream<Event> { ledger.events() }
 
-    /// Makes a block: prices move, and every subscription gets its messages.
-    public func block() { server.onLoop { $0.block() } }
-
     /// Sends no more messages of these streams, such as `l2Book:BTC`, until their clients subscribe again. The sockets stay open.
     public func silence(_ streams: Set<String>) { server.onLoop { $0.silence(streams) } }
-
-    /// Sends a text to every socket.
-    public func send(_ text: String) { server.onLoop { $0.send(text) } }
 
     /// Resets every WebSocket.
     public func dropConnections() { server.onLoop { $0.endAll() } }

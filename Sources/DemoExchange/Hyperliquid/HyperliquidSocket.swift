@@ -59,7 +59,7 @@ final class HyperliquidSocket: LoopbackSocket {
             return error("Invalid subscription \(HyperliquidSubscription.text(value))")
         }
         guard !subscriptions.contains(subscription) else { return error("Already subscribed: \(subscription.json)") }
-        guard venue.takes(1) else { return error("Cannot track more than \(venue.limit) subscriptions in total.") }
+        guard venue.takeSubscription() else { return error("Cannot track more than \(venue.limit) subscriptions in total.") }
         subscriptions.insert(subscription)
         silent.remove(subscription)
         venue.ledger.subscribed([subscription.name])

@@ -23,7 +23,6 @@ final class HyperliquidVenue {
     }
 
     func open() {
-        guard interval > .zero else { return }
         let venue = NIOLoopBound(self, eventLoop: loop)
         ticks = loop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in venue.value.block() }
     }
@@ -81,17 +80,16 @@ final class HyperliquidVenue {
     private var mids: String { "{" + coins.map { "\(JSONValue.quoted($0.name)):\"\($0.mid)\"" }.joined(separator: ",") + "}" }
     private var midsMessage: String { #"{"channel":"allMids","data":{"mids":\#(mids)}}"# }
 
-    /// Whether there is room for as many subscriptions more; they are counted.
-    func takes(_ count: Int) -> Bool {
-        guard subscribed + count <= limit else { return false }
-        subscribed += count
+    /// Counts one more subscription; false if there is no room.
+    func takeSubscription() -> Bool {
+        guard subscribed < limit else { return false }
+        subscribed += 1
         return true
     }
 
     func free(_ count: Int) { subscribed -= count }
 
     func silence(_ streams: Set<String>) { for socket in sockets.values { socket.silence(streams) } }
-    func send(_ text: String) { for socket in sockets.values { socket.say(text) } }
 
     func opened(_ socket: HyperliquidSocket) {
         sockets[ObjectIdentifier(socket)] = socket
@@ -128,7 +126,7 @@ extension HyperliquidVenue: LoopbackService {
         case "metaAndAssetCtxs": return RESTReply(body: "[\(universe),[\(listed.map(\.context).joined(separator: ","))]]")
         case "allMids": return RESTReply(body: mids)
         case "l2Book": return RESTReply(body: coin.map { $0.book(levels: 20) } ?? "null")
-        case "recentTrades": return RESTReply(body: coin.map { "[\($0.trades.map(\.json).joined(separator: ","))]" } ?? "null")
+        case "recentTrades": return RESTReply(body: coin.map { "[\($0.trades.joined(separator: ","))]" } ?? "null")
         case "candleSnapshot":
             let interval = question["req"]?["interval"]?.string.flatMap(Interval.init(rawValue:))
             return RESTReply(body: coin.flatMap { coin in interval.map { "[\(coin.candle($0))]" } } ?? "null")

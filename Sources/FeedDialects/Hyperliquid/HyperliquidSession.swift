@@ -60,6 +60,7 @@ final class HyperliquidSession: DialectSession {
 
     /// Confirms the requests of which no subscription is open. The last one may have ended before its answer.
     private func confirmEmptied(_ emit: (SessionEvent) -> Void) {
+        guard !unconfirmed.isEmpty else { return }
         let confirmed = unconfirmed.filter(\.value.isEmpty).keys.sorted()
         for request in confirmed { unconfirmed[request] = nil }
         for request in confirmed { emit(.event(.acknowledged(request: request))) }

@@ -43,7 +43,7 @@ struct HyperliquidStream: Hashable, Sendable {
     }
 
     private static let mids = "!mids"
-    static let intervals: Set<Substring> = ["1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "1d", "3d", "1w", "1M"]
+    private static let intervals: Set<Substring> = ["1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "1d", "3d", "1w", "1M"]
 
     private static func channel(_ text: Substring) -> Channel? {
         switch text {

@@ -109,9 +109,9 @@ export class Candles {
 
   #drawMarks(symbol, bars) {
     const { streams, feed } = this.#view;
-    this.#marks.add(symbol, 'trade', largeTrades(feed.get(streams.trades)));
-    this.#marks.add(symbol, 'liquidation', liquidations(feed.get(streams.liquidations)));
     const kinds = ['liquidation', 'trade'].filter((kind) => this.#options.value[kind]);
+    if (kinds.includes('trade')) this.#marks.add(symbol, 'trade', largeTrades(feed.get(streams.trades)));
+    this.#marks.add(symbol, 'liquidation', liquidations(feed.get(streams.liquidations)));
     this.#plot.marks(bars.length ? this.#marks.at(this.#shown.times, kinds, { up: colour('up'), down: colour('down') }) : []);
   }
 

@@ -37,7 +37,7 @@ extension Simulation {
             case .unsubscribe(let id, let names, let request):
                 verdict.expect(!names.isEmpty, .effects, "nothing to unsubscribe")
                 wireWatch.sends(request, [], on: id, queue.now, verdict)
-                // What was requested before does not follow the subscription that comes next.
+                // A pending request was sent before the next subscription, so it may be repeated after that.
                 for stream in names.compactMap(index) where connection(of: stream) == id { watches[stream].serial += 1 }
             case .fetch(let name, let request): checkFetch(name, request)
             case .relay(let id, let host): checkRelay(id, host: host)

@@ -23,6 +23,20 @@ func withExchange(
     await exchange.stop()
 }
 
+/// Runs `body` with a service that reads the upstreams of a file, and stops the service. No venue is reachable.
+func withUpstreams(
+    _ file: String, secret: String? = nil, _ body: (FuturesFeedService, CallRecorder) async throws -> Void
+) async throws {
+    var configuration = FuturesFeedConfiguration(
+        venue: FuturesVenue.aster.at(restURLs: ["http://127.0.0.1:1"], webSocketURLs: ["ws://127.0.0.1:1"]), linger: .milliseconds(50),
+        reconnectBase: .milliseconds(50), seed: 1)
+    try configuration.readUpstreams(file) { _ in secret }
+    let service = FuturesFeedService(configuration: configuration)
+    let result = await Result { try await body(service, CallRecorder()) }
+    await service.stop()
+    try result.get()
+}
+
 /// Writes down every call, and lets a test wait for one.
 final class CallRecorder: FuturesFeedObserving {
     enum Call: Sendable {

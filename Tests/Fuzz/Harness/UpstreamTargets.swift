@@ -28,7 +28,7 @@ enum UpstreamTargets {
         converse(0, input, isBinary: true, firehose: "$FIREHOSE")
     }
 
-    /// What GraphQL servers, BUX, Hyperliquid and Phoenix channels say, in messages between lines of a zero byte, and what they answer.
+    /// Messages of GraphQL, BUX, Hyperliquid and Phoenix servers, separated by zero bytes, and their REST answers.
     static func messages(_ input: UnsafeBufferPointer<UInt8>) {
         promise(upstreams.count == streams.count, "the upstreams are not read")
         let (choice, rest) = input.choice

@@ -20,20 +20,12 @@ struct BUXServerTests {
         let file = """
             {"cfd":{"kind":"bux","webSocket":"ws://127.0.0.1:\(port)/subscriptions/me","http":"http://127.0.0.1:\(port)/core/21","token":"${T}"}}
             """
-        var configuration = FuturesFeedConfiguration(
-            venue: FuturesVenue.aster.at(restURLs: ["http://127.0.0.1:1"], webSocketURLs: ["ws://127.0.0.1:1"]), linger: .milliseconds(50),
-            reconnectBase: .milliseconds(50), seed: 1)
-        try configuration.readUpstreams(file) { _ in token }
-        let service = FuturesFeedService(configuration: configuration)
-        do {
-            try await body(server, service, CallRecorder(), try #require(name))
-        } catch {
-            await service.stop()
-            await server.stop()
-            throw error
+        let name = try #require(name)
+        let result = await Result {
+            try await withUpstreams(file, secret: token) { service, recorder in try await body(server, service, recorder, name) }
         }
-        await service.stop()
         await server.stop()
+        try result.get()
     }
 
     static func text(_ content: FuturesServiceFeedContent) -> String {

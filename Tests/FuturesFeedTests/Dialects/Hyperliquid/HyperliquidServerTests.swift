@@ -14,20 +14,14 @@ struct HyperliquidServerTests {
         settings.interval = .milliseconds(50)
         let server = HyperliquidExchange(configuration: settings)
         let port = try await server.start()
-        var configuration = FuturesFeedConfiguration(
-            venue: FuturesVenue.aster.at(restURLs: ["http://127.0.0.1:1"], webSocketURLs: ["ws://127.0.0.1:1"]), linger: .milliseconds(50),
-            reconnectBase: .milliseconds(50), seed: 1)
-        try configuration.readUpstreams(#"{"hl":{"kind":"hyperliquid","url":"ws://127.0.0.1:\#(port)/ws"}}"#) { _ in nil }
-        let service = FuturesFeedService(configuration: configuration)
-        do {
-            try await body(server, service, CallRecorder(), streams.compactMap { FuturesServiceStreamName(upstream: "hl", stream: $0) })
-        } catch {
-            await service.stop()
-            await server.stop()
-            throw error
+        let names = streams.compactMap { FuturesServiceStreamName(upstream: "hl", stream: $0) }
+        let result = await Result {
+            try await withUpstreams(#"{"hl":{"kind":"hyperliquid","url":"ws://127.0.0.1:\#(port)/ws"}}"#) { service, recorder in
+                try await body(server, service, recorder, names)
+            }
         }
-        await service.stop()
         await server.stop()
+        try result.get()
     }
 
     @Test func everyKindOfStreamIsLiveAndEnds() async throws {
