@@ -94,8 +94,10 @@ struct MemberFaults {
 extension JSONRow {
     /// A value as an upstream sent it; nil if the text is not JSON.
     ///
-    /// - Parameter time: When the upstream made the value, ms since 1970 UTC. A value with an earlier time does not replace it, and ends no outage
-    ///   for a minute. Leave it out if the times do not show the order of values.
+    /// - Parameters:
+    ///   - text: The value, as sent.
+    ///   - time: When the upstream made the value, ms since 1970 UTC. A value with an earlier time does not replace it, and ends no outage for a
+    ///     minute. Leave it out if the times do not show the order of values.
     public init?(_ text: String, time: Int64? = nil) {
         var checked = text
         let isJSON = checked.withUTF8 { bytes in
