@@ -1,21 +1,16 @@
-/// The state that all streams share: the moment and the effects of a step, the connections, the request budget, and the venue's listing and clock.
+/// The state that all streams share: the moment and the effects of a step, the connections, and the state of each upstream.
 struct FeedContext: Sendable {
     let configuration: FeedCore.Settings
     var epoch: UInt64
     var random: SplitMix64
     var pool: ConnectionPool
-    var rest: RESTGate
+    /// By upstream.
+    var venues: [VenueState]
 
     var now = Moment(instant: Instant(nanoseconds: 0), wallClock: 0)
     var decisions = Decisions()
     /// Whether the process was suspended, so that unread messages may be old.
     var punctuality = Punctuality()
-    /// The venue's time, derived from its data.
-    var venueClock = VenueClock()
-    /// The venue's listing; nil until it arrives.
-    var listing: VenueListing?
-    /// Symbols that two listings in a row lacked.
-    var gone: Set<String> = []
     /// The number of the newest event.
     var sequence: UInt64 = 0
     /// The number of the newest REST request.
@@ -40,7 +35,7 @@ struct FeedContext: Sendable {
         self.epoch = epoch
         random = SplitMix64(seed: seed)
         pool = ConnectionPool(configuration, seed: random.next())
-        rest = RESTGate(configuration)
+        venues = (0..<configuration.all.upstreams).map { VenueState(rest: RESTGate(configuration, hosts: configuration.all.hosts(of: $0).rest)) }
     }
 
     mutating func wake(at instant: Instant) { decisions.wake(at: instant) }

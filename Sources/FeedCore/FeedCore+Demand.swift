@@ -74,7 +74,8 @@ extension FeedCore {
         let deferred = feed.deferred
         feed.deferred = FeedContext.Deferred()
         if let (time, index) = deferred.correctedTime {
-            for other in streams.indices where other != index { streams[other]?.loseTimes(aheadOf: time) }
+            let upstream = streams[index]?.traits.upstream
+            for other in streams.indices where other != index && streams[other]?.traits.upstream == upstream { streams[other]?.loseTimes(aheadOf: time) }
         }
         for slot in deferred.rotations { rotate(slot) }
     }

@@ -4,48 +4,51 @@ extension FeedCore {
     /// accepted.
     package func knows(_ name: FuturesServiceStreamName) -> Bool {
         if streams.index(of: name) != nil { return true }
-        guard traits(name) != nil else { return false }
-        guard let listing = feed.listing else { return true }
+        guard let traits = traits(name) else { return false }
+        guard let listing = feed.venues[traits.upstream].listing else { return true }
         return name.isListed(in: listing)
     }
 
     /// Whether the venue had a stream with this name and has settled its symbol.
     package func isSettled(_ name: FuturesServiceStreamName) -> Bool {
-        guard traits(name) != nil, let listing = feed.listing else { return false }
+        guard let traits = traits(name), let listing = feed.venues[traits.upstream].listing else { return false }
         return name.isSettled(in: listing)
     }
 
-    mutating func listed(_ result: Result<VenueListing, FeedError>) {
+    mutating func listed(_ upstream: Int, _ result: Result<VenueListing, FeedError>) {
+        guard feed.venues.indices.contains(upstream) else { return }
         switch result {
-        case .failure(let error): feed.rest.answered(error, feed.now.instant)
+        case .failure(let error): feed.venues[upstream].rest.answered(error, feed.now.instant)
         case .success(let listing):
-            feed.rest.answered(nil, feed.now.instant)
-            if let limit = listing.weightLimit { feed.rest.limit(limit) }
-            let wereMissing = missing
-            let known = feed.listing.map { $0.symbols.union($0.assetIndices).union($0.settled) } ?? []
-            let wanted = Set(streams.names.compactMap(\.listedSymbol))
+            feed.venues[upstream].rest.answered(nil, feed.now.instant)
+            if let limit = listing.weightLimit { feed.venues[upstream].rest.limit(limit) }
+            let own = streams.indices.filter { streams[$0]?.traits.upstream == upstream }
+            let wereMissing = feed.venues[upstream].missing
+            let known = feed.venues[upstream].listing.map { $0.symbols.union($0.assetIndices).union($0.settled) } ?? []
+            let wanted = Set(own.compactMap { streams[$0]?.name.listedSymbol })
             // An unreadable entry may belong to any symbol that seems to be missing.
-            missing =
+            feed.venues[upstream].missing =
                 listing.leftOut.count > 0
                 ? [] : known.union(wanted).subtracting(listing.symbols).subtracting(listing.assetIndices).subtracting(listing.settled)
-            let believed = listing.joined(with: feed.listing, but: wereMissing)
-            feed.listing = believed
-            let trading = tradingSymbols
-            for index in streams.indices {
+            let believed = listing.joined(with: feed.venues[upstream].listing, but: wereMissing)
+            feed.venues[upstream].listing = believed
+            let trading = tradingSymbols(own)
+            for index in own {
                 streams[index]?.compare(with: believed, isGone: { wereMissing.contains($0) && !trading.contains($0) }, &feed)
             }
-            feed.gone = feed.gone.union(wereMissing).subtracting(believed.symbols).subtracting(believed.settled)
-            for index in streams.indices { if let isGone = streams[index]?.isGone(feed) { streams[index]?.drop(&feed, isGone) } }
+            feed.venues[upstream].gone = feed.venues[upstream].gone.union(wereMissing).subtracting(believed.symbols).subtracting(believed.settled)
+            for index in own { if let isGone = streams[index]?.isGone(feed) { streams[index]?.drop(&feed, isGone) } }
         }
     }
 
-    /// The symbols for which data arrived in the last minute.
-    private var tradingSymbols: Set<String> {
+    /// The symbols for which data of these streams arrived in the last minute.
+    private func tradingSymbols(_ indices: [Int]) -> Set<String> {
         let now = feed.now.instant
         return Set(
-            streams.names.filter { name in
-                streams[name]?.receivedInstant.map { now.milliseconds(since: $0) < 60_000 } ?? false
-            }.compactMap(\.listedSymbol))
+            indices.compactMap { index in
+                guard let stream = streams[index], let receivedAt = stream.receivedInstant, now.milliseconds(since: receivedAt) < 60_000 else { return nil }
+                return stream.name.listedSymbol
+            })
     }
 }
 

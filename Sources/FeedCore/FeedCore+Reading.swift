@@ -102,8 +102,13 @@ extension FeedCore {
         return isHanded
     }
 
-    /// The venue's time derived from its data, ms since 1970 UTC; nil before any arrived.
-    package func venueTime(at instant: Instant) -> Int64? { feed.venueClock.time(at: instant) }
+    /// The time of an upstream derived from its data, ms since 1970 UTC; nil before any arrived.
+    package func venueTime(of upstream: Int = 0, at instant: Instant) -> Int64? { venue(upstream)?.clock.time(at: instant) }
+
+    /// The listing of an upstream; nil until it arrives.
+    package func listing(of upstream: Int = 0) -> VenueListing? { venue(upstream)?.listing }
+
+    private func venue(_ upstream: Int) -> VenueState? { feed.venues.indices.contains(upstream) ? feed.venues[upstream] : nil }
 
     /// The complete cached content; nil if there is none.
     package func content(of name: FuturesServiceStreamName) -> FuturesServiceFeedContent? { content(of: name, now: feed.now.instant) }
@@ -153,17 +158,17 @@ extension FeedCore {
         return lines.sorted { ($0.upstream, $0.line) < ($1.upstream, $1.line) }
     }
 
-    /// The request weight used in the current clock minute, and the venue's limit.
-    package func weight(now: Moment) -> (used: Int, limit: Int) { feed.rest.weight(now) }
+    /// The request weight used at an upstream in the current clock minute, and its limit.
+    package func weight(of upstream: Int = 0, now: Moment) -> (used: Int, limit: Int) { venue(upstream)?.rest.weight(now) ?? (0, 0) }
 
-    /// How long from now the venue asked not to be sent REST requests; zero if it did not ask.
-    package func restPause(now: Instant) -> Duration { feed.rest.pause(now) ?? .zero }
+    /// How long from now an upstream asked not to be sent REST requests; zero if it did not ask.
+    package func restPause(of upstream: Int = 0, now: Instant) -> Duration { venue(upstream)?.rest.pause(now) ?? .zero }
 
-    /// The REST host in use.
-    package var restHost: Int { feed.rest.host }
+    /// The REST host of an upstream that is in use.
+    package func restHost(of upstream: Int = 0) -> Int { venue(upstream)?.rest.host ?? 0 }
 
-    /// Whether the venue's list of symbols has arrived.
-    package var knowsSymbols: Bool { feed.listing != nil }
+    /// Whether an upstream's list of symbols has arrived.
+    package func knowsSymbols(of upstream: Int = 0) -> Bool { venue(upstream)?.listing != nil }
 
     /// The names of all streams that have observers or linger, sorted.
     package var streamNames: [FuturesServiceStreamName] { streams.names.sorted { $0.description < $1.description } }

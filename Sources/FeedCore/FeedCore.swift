@@ -3,7 +3,7 @@
 /// A value without IO. All input enters through `step`, which returns the effects to carry out. The core never blocks, reads no clock, and draws its
 /// random numbers from a seed.
 package struct FeedCore: Sendable {
-    /// The venue has the endpoints below this number. Each other upstream has the same number of endpoints above it.
+    /// The first upstream has the endpoints below this number. Each other upstream has the same number of endpoints above it.
     package static let endpointsPerUpstream = 16
 
     /// The configuration, stored once by reference: a core is a value that calls may copy, so it is kept small.
@@ -22,15 +22,10 @@ package struct FeedCore: Sendable {
     var feed: FeedContext
     var streams = StreamTable()
     var streamsOfObserver: [ObserverID: [Int]] = [:]
-    /// Symbols that the last listing lacked.
-    var missing: Set<String> = []
-    var relays = RelayQueue()
 
     package var epoch: UInt64 { feed.epoch }
     /// The number of the newest event.
     package var sequence: UInt64 { feed.sequence }
-    /// The venue's listing; nil until it arrives.
-    package var listing: VenueListing? { feed.listing }
     /// Counts since the start.
     package var counters: FeedCounters { feed.counters }
 
@@ -41,7 +36,8 @@ package struct FeedCore: Sendable {
     package init(
         configuration: Configuration, epoch: UInt64, seed: UInt64, traits: @escaping @Sendable (FuturesServiceStreamName) -> StreamTraits?
     ) {
-        self.traits = traits
+        let upstreams = configuration.upstreams
+        self.traits = { name in traits(name).flatMap { $0.upstream < upstreams ? $0 : nil } }
         feed = FeedContext(Settings(configuration), epoch: epoch, seed: seed)
     }
 
@@ -71,9 +67,9 @@ package struct FeedCore: Sendable {
         case .resume(let observer, let names): resume(observer, names)
         case .refetch(let name): streams[name]?.refetch(&feed)
         case .passOn(let name, let isWanted, let fromNewest): streams[name]?.want(isWanted, fromNewest: fromNewest, &feed)
-        case .listed(let result): listed(result)
+        case .listed(let upstream, let result): listed(upstream, result)
         case .readers(let name, let count): streams[name]?.audience.readers = count
-        case .usedWeight(let used): feed.rest.observe(used: used, now)
+        case .usedWeight(let upstream, let used): if feed.venues.indices.contains(upstream) { feed.venues[upstream].rest.observe(used: used, now) }
         case .opened(let id): opened(id)
         case .closed(let id, let reason, let retryAfter): closed(id, reason: reason, retryAfter: retryAfter)
         case .refused(let id, let error): refused(id, error)
@@ -81,8 +77,8 @@ package struct FeedCore: Sendable {
         case .received(let id, let event): received(id, event)
         case .fetched(let name, let attempt, let result): fetched(name, attempt: attempt, result)
         case .told(let name, let newest): streams[name]?.told(newest, &feed)
-        case .relay(let id, let weight): relay(id, weight: weight)
-        case .relayed(let id, let error): relayed(id, error)
+        case .relay(let upstream, let id, let weight): relay(upstream, id, weight: weight)
+        case .relayed(let upstream, let id, let error): relayed(upstream, id, error)
         case .deadline: passDeadlines()
         }
         sendControl()
@@ -100,14 +96,14 @@ package struct FeedCore: Sendable {
         feed.decisions.nextDeadline = nil
         for index in streams.indices { passDeadlines(stream: index) }
         startDueFetches()
-        startRelays()
+        for upstream in feed.venues.indices { startRelays(upstream) }
         for index in streams.indices { streams[index]?.passAudit(&feed) }
         for slot in feed.pool.inTurn(now) { passDeadlines(connection: slot) }
     }
 
     private mutating func fetched(_ name: FuturesServiceStreamName, attempt: UInt64, _ result: Result<FetchedContent, FeedError>) {
-        // Only the venue has a request weight; answers of other upstreams say nothing about its REST.
-        if streams[name]?.traits.fetchWeight != 0 { feed.rest.answered(result.failure, feed.now.instant) }
+        // Only a venue has a request weight; answers of other servers say nothing about its REST.
+        if let traits = streams[name]?.traits, traits.fetchWeight != 0 { feed.venues[traits.upstream].rest.answered(result.failure, feed.now.instant) }
         streams[name]?.fetched(attempt: attempt, result, &feed)
         doDeferred()
     }

@@ -23,6 +23,9 @@ public struct StreamTraits: Sendable {
     /// Whether the upstream answers pings on the stream's connection. If not, its own heartbeats must show that the connection lives.
     public let answersPings: Bool
 
+    /// The upstream that has the stream, in the dialect's order.
+    var upstream: Int { endpoint / FeedCore.endpointsPerUpstream }
+
     /// Creates the traits of a stream. Omitted parameters have the usual values.
     public init(
         endpoint: Int, hasSnapshotSource: Bool, fetchWeight: Int = 1, inquiryWeight: Int? = nil, rhythm: StreamRhythm, limit: Int,
@@ -154,7 +157,7 @@ package struct FetchRequest: Sendable, Equatable {
     /// Distinguishes the answer to this request from answers to earlier ones.
     package let attempt: UInt64
     package let part: Part
-    /// Which of the venue's REST hosts to ask.
+    /// Which of the upstream's REST hosts to ask.
     package let host: Int
 }
 
@@ -169,11 +172,11 @@ package enum FeedInput: Sendable {
     /// Whether to pass on the venue's own messages of a stream, for readers of its sockets. The stream must have an observer. With `fromNewest`, an order
     /// book's newest message is passed on first, if messages were not passed on before.
     case passOn(FuturesServiceStreamName, Bool, fromNewest: Bool = false)
-    case listed(Result<VenueListing, FeedError>)
+    case listed(upstream: Int, Result<VenueListing, FeedError>)
     /// The number of readers behind the single observer of a stream.
     case readers(FuturesServiceStreamName, Int)
-    /// REST reported the weight used in this minute.
-    case usedWeight(Int)
+    /// The REST of an upstream reported the weight used in this minute.
+    case usedWeight(upstream: Int, Int)
     case opened(ConnectionID)
     /// `retryAfter`: the shortest wait that the server asked for.
     case closed(ConnectionID, reason: String, retryAfter: Duration? = nil)
@@ -185,25 +188,25 @@ package enum FeedInput: Sendable {
     case fetched(FuturesServiceStreamName, attempt: UInt64, Result<FetchedContent, FeedError>)
     /// A reader's own request returned the newest REST data of a stream.
     case told(FuturesServiceStreamName, FetchedContent)
-    /// A reader's request is to be passed on to the venue's REST unchanged.
-    case relay(RelayID, weight: Int)
+    /// A reader's request is to be passed on to the REST of an upstream unchanged.
+    case relay(upstream: Int, RelayID, weight: Int)
     /// The venue answered such a request, or it failed with an error.
-    case relayed(RelayID, FeedError?)
+    case relayed(upstream: Int, RelayID, FeedError?)
     /// The time of `FeedCore.nextDeadline` has come.
     case deadline
 }
 
 /// An action that the core requests. Effects must be carried out in order.
 package enum FeedEffect: Sendable {
-    /// `host`: which of the venue's WebSocket hosts; `line`: which of the lines to the upstream.
+    /// `host`: which of the upstream's WebSocket hosts; `line`: which of the lines to the upstream.
     case connect(ConnectionID, endpoint: Int, host: Int, line: Int)
     case subscribe(ConnectionID, [FuturesServiceStreamName], request: UInt64)
     case unsubscribe(ConnectionID, [FuturesServiceStreamName], request: UInt64)
     case ping(ConnectionID)
     case disconnect(ConnectionID)
     case fetch(FuturesServiceStreamName, FetchRequest)
-    /// Pass a reader's request on to one of the venue's REST hosts.
-    case relay(RelayID, host: Int)
+    /// Pass a reader's request on to one of the REST hosts of an upstream.
+    case relay(upstream: Int, RelayID, host: Int)
     /// Send no request; report the error to all readers that wait for it.
     case refuseRelay(RelayID, FeedError)
     /// For every observer of the stream that is not paused.

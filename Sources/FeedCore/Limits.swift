@@ -39,10 +39,11 @@ extension FeedCore {
         func lines(to upstream: Int) -> Int { min(max(lines[upstream] ?? 1, 1), ConnectionPool.mostLines) }
         /// How long to wait for other lines to deliver messages that one line lacks.
         package var linePatience: Duration = .milliseconds(500)
-        /// How many WebSocket and REST hosts the venue has, and after how many failed attempts in a row the next host is used.
-        package var webSocketHosts = 1
-        package var restHosts = 1
+        /// How many hosts each upstream has, and after how many failed attempts in a row the next host is used.
+        package var hosts = [HostCount()]
         package var attemptsPerHost = 2
+        var upstreams: Int { max(1, hosts.count) }
+        func hosts(of upstream: Int) -> HostCount { hosts.indices.contains(upstream) ? hosts[upstream] : HostCount() }
 
         // Subscriptions.
 
@@ -109,4 +110,15 @@ extension FeedCore {
 
         package init() {}
     }
+}
+
+/// How many hosts serve the WebSocket and the REST of an upstream.
+public struct HostCount: Sendable, Equatable {
+    /// The number of WebSocket hosts, at least 1.
+    public var webSocket: Int
+    /// The number of REST hosts, at least 1.
+    public var rest: Int
+
+    /// Creates counts; one of each by default.
+    public init(webSocket: Int = 1, rest: Int = 1) { (self.webSocket, self.rest) = (max(1, webSocket), max(1, rest)) }
 }

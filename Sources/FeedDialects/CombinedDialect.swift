@@ -1,7 +1,7 @@
 package import FeedCore
 
-/// Combines the venue, whose streams have no prefix, and other upstreams, whose streams are `name:stream`, into one dialect. Each upstream has its
-/// own endpoints; the hosts, the listing and the request weight are the venue's.
+/// Combines the dialects of several upstreams. The streams of the first one have no prefix, those of the others are `name:stream`. Each upstream has
+/// its own endpoints, hosts, listing, clock and request weight; see `Dialect.parts`.
 package struct CombinedDialect: Dialect {
     let venue: any Dialect
     private let others: [(upstream: Upstream, dialect: any Dialect)]
@@ -11,38 +11,35 @@ package struct CombinedDialect: Dialect {
         self.others = others
     }
 
-    private func dialect(of name: FuturesServiceStreamName) -> any Dialect {
-        guard let prefix = name.upstream?.name else { return venue }
-        return others.first { $0.upstream.name == prefix }?.dialect ?? venue
+    fileprivate var all: [any Dialect] { [venue] + others.map(\.dialect) }
+
+    /// The place of the upstream with a stream's prefix; nil if there is none.
+    private func place(of name: FuturesServiceStreamName) -> Int? {
+        guard let prefix = name.prefix else { return 0 }
+        return others.firstIndex { $0.upstream.name == prefix }.map { $0 + 1 }
     }
 
-    private func dialect(at endpoint: Int) -> (any Dialect, Int) {
-        let place = endpoint / FeedCore.endpointsPerUpstream - 1
-        return others.indices.contains(place) ? (others[place].dialect, endpoint % FeedCore.endpointsPerUpstream) : (venue, endpoint)
-    }
+    private func dialect(_ place: Int) -> any Dialect { others.indices.contains(place - 1) ? others[place - 1].dialect : venue }
+
+    private func dialect(of name: FuturesServiceStreamName) -> any Dialect { dialect(place(of: name) ?? 0) }
 
     package func traits(of name: FuturesServiceStreamName) -> StreamTraits? {
-        guard let prefix = name.upstream?.name else { return venue.traits(of: name) }
-        guard let place = others.firstIndex(where: { $0.upstream.name == prefix }) else { return nil }
-        return others[place].dialect.traits(of: name)?.moved(by: (place + 1) * FeedCore.endpointsPerUpstream)
+        guard let place = place(of: name) else { return nil }
+        return dialect(place).traits(of: name)?.moved(by: place * FeedCore.endpointsPerUpstream)
     }
 
-    package var catalogue: [CatalogueEntry] { venue.catalogue + others.flatMap(\.dialect.catalogue) }
-
-    package var hosts: (webSocket: Int, rest: Int) { venue.hosts }
+    package var catalogue: [CatalogueEntry] { all.flatMap(\.catalogue) }
 
     package var upstreams: [Upstream] { venue.upstreams + others.map(\.upstream) }
 
     package func upstream(of endpoint: Int) -> Int { min(max(0, endpoint / FeedCore.endpointsPerUpstream), others.count) }
 
     package func route(endpoint: Int, host: Int) -> UpstreamRoute {
-        let (dialect, endpoint) = dialect(at: endpoint)
-        return dialect.route(endpoint: endpoint, host: host)
+        dialect(upstream(of: endpoint)).route(endpoint: endpoint % FeedCore.endpointsPerUpstream, host: host)
     }
 
     package func session(endpoint: Int, subprotocol: String?) -> any DialectSession {
-        let (dialect, endpoint) = dialect(at: endpoint)
-        return dialect.session(endpoint: endpoint, subprotocol: subprotocol)
+        dialect(upstream(of: endpoint)).session(endpoint: endpoint % FeedCore.endpointsPerUpstream, subprotocol: subprotocol)
     }
 
     package func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> RESTRequest? {
@@ -54,21 +51,27 @@ package struct CombinedDialect: Dialect {
     }
 
     package func newestRequest(of name: FuturesServiceStreamName, host: Int) -> RESTRequest? { dialect(of: name).newestRequest(of: name, host: host) }
+}
 
-    package func listingURL(host: Int) -> String? { venue.listingURL(host: host) }
-    package func decodeListing(_ answer: RESTAnswer) -> Result<VenueListing, FeedError> { venue.decodeListing(answer) }
-    package func clockURL(host: Int) -> String? { venue.clockURL(host: host) }
-    package func decodeClock(_ answer: RESTAnswer) -> Result<Int64, FeedError> { venue.decodeClock(answer) }
-    package var usedWeightHeader: String? { venue.usedWeightHeader }
+extension Dialect {
+    /// The dialects of the upstreams, in the order of `upstreams`. Hosts, listing, clock and request weight are those of each part.
+    package var parts: [any Dialect] { (self as? CombinedDialect)?.all ?? [self] }
+
+    /// The upstream that a stream's name belongs to, in the order of `upstreams`; 0 if there is none with its prefix.
+    package func upstream(of name: FuturesServiceStreamName) -> Int { traits(of: name).map { upstream(of: $0.endpoint) } ?? 0 }
+
+    /// The REST paths of an upstream; nil if it is not a futures venue.
+    package func venueREST(of upstream: Int = 0) -> VenueREST? {
+        let parts = parts
+        return parts.indices.contains(upstream) ? (parts[upstream] as? FuturesDialect).map { VenueREST(dialect: $0, upstream: upstream) } : nil
+    }
 }
 
 extension StreamTraits {
     fileprivate func moved(by endpoints: Int) -> StreamTraits {
         StreamTraits(
             endpoint: endpoint + endpoints, hasSnapshotSource: hasSnapshotSource, fetchWeight: fetchWeight, inquiryWeight: inquiryWeight,
-            rhythm: rhythm,
-            limit: limit,
-            backfillLimit: backfillLimit, connectionLimit: connectionLimit, isPolled: isPolled, isAcknowledged: isAcknowledged,
-            answersPings: answersPings)
+            rhythm: rhythm, limit: limit, backfillLimit: backfillLimit, connectionLimit: connectionLimit, isPolled: isPolled,
+            isAcknowledged: isAcknowledged, answersPings: answersPings)
     }
 }

@@ -9,8 +9,8 @@ public protocol Dialect: Sendable {
     /// The kinds of streams, for people.
     var catalogue: [CatalogueEntry] { get }
 
-    /// How many hosts serve the WebSocket, and how many REST; at least one each.
-    var hosts: (webSocket: Int, rest: Int) { get }
+    /// How many hosts the upstream has.
+    var hosts: HostCount { get }
 
     /// The upstreams behind this dialect; at least one.
     var upstreams: [Upstream] { get }
@@ -37,16 +37,16 @@ public protocol Dialect: Sendable {
     /// Parses an answer with a snapshot. `now` is the upstream's time, ms since 1970 UTC, or `Int64.min` if unknown.
     func decodeSnapshot(of name: FuturesServiceStreamName, _ answer: RESTAnswer, now: Int64) -> Result<FetchedContent, FeedError>
 
-    /// The URL of the venue's listing; nil if it has none.
+    /// The URL of the upstream's listing; nil if it has none.
     func listingURL(host: Int) -> String?
 
-    /// Parses the venue's listing.
+    /// Parses the upstream's listing.
     func decodeListing(_ answer: RESTAnswer) -> Result<VenueListing, FeedError>
 
-    /// The URL of the venue's time; nil if it has none.
+    /// The URL of the upstream's time; nil if it has none.
     func clockURL(host: Int) -> String?
 
-    /// Parses the venue's time, ms since 1970 UTC.
+    /// Parses the upstream's time, ms since 1970 UTC.
     func decodeClock(_ answer: RESTAnswer) -> Result<Int64, FeedError>
 
     /// The header with the used request weight of the minute; nil if there is none.
@@ -55,7 +55,7 @@ public protocol Dialect: Sendable {
 
 extension Dialect {
     /// One host of each.
-    public var hosts: (webSocket: Int, rest: Int) { (1, 1) }
+    public var hosts: HostCount { HostCount() }
     /// One upstream.
     public var upstreams: [Upstream] { [Upstream(name: "venue")] }
     /// 0, the only upstream.
@@ -80,7 +80,7 @@ extension Dialect {
 public struct Upstream: Hashable, Sendable {
     /// Its name, which is the prefix of its streams, except for the first upstream.
     public let name: String
-    /// The venue of its streams; nil if it is not a futures venue.
+    /// The futures venue of its streams; nil if it has none.
     public let venue: String?
     /// Whether its data is simulated.
     public let isSimulated: Bool

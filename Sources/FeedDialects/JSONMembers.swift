@@ -56,6 +56,23 @@ public struct JSONMembers: Sendable {
         return value
     }
 
+    /// A member that is an array of strings; nil if there is no such member. Throws `FeedError` if it is something else.
+    public func strings(_ name: String) throws(FeedError) -> [String]? {
+        guard var text = text(name) else { return nil }
+        let values = text.withUTF8 { bytes -> [String]? in
+            var reader = JSONReader(bytes)
+            var values: [String] = []
+            do throws(JSONReader.Failure) {
+                try reader.array { (reader) throws(JSONReader.Failure) in values.append(try reader.string()) }
+            } catch {
+                return nil
+            }
+            return values
+        }
+        guard let values else { throw FeedError(member: name, rule: "must be a list of strings") }
+        return values
+    }
+
     /// The strings of an object, by name. Throws `FeedError` if a value is something else.
     public func strings() throws(FeedError) -> [(String, String)] {
         var strings: [(String, String)] = []
@@ -75,6 +92,8 @@ public struct JSONMembers: Sendable {
 /// Collects the errors in the members of a configuration, so that all of them are reported together.
 struct MemberFaults {
     private var sentences: [String] = []
+
+    mutating func add(_ error: FeedError) { sentences.append(error.message) }
 
     /// The value that was read; nil if reading it failed.
     @discardableResult

@@ -1,6 +1,6 @@
 package import FeedCore
 
-/// The names of the streams on one connection, looked up by their bytes, so that a name is parsed once and not for every frame.
+/// The names of the streams on one connection, looked up by the bytes of the upstream's own names, so that a name is parsed once and not for every frame.
 ///
 /// Bounded: if there is no room, a name replaces another one, which is then parsed again. Use it from one thread.
 package final class StreamNames {
@@ -14,16 +14,16 @@ package final class StreamNames {
         let place = place(of: text)
         for probe in place..<place + Self.probes {
             guard let name = names[probe & (names.count - 1)] else { return nil }
-            var description = name.description
-            if description.withUTF8({ $0.isEqual(to: text) }) { return name }
+            var local = name.local
+            if local.withUTF8({ $0.isEqual(to: text) }) { return name }
         }
         return nil
     }
 
     package func remember(_ name: FuturesServiceStreamName) {
-        var description = name.description
-        guard description.withUTF8({ self.name($0) }) == nil else { return }
-        let place = description.withUTF8 { self.place(of: $0) }
+        var local = name.local
+        guard local.withUTF8({ self.name($0) }) == nil else { return }
+        let place = local.withUTF8 { self.place(of: $0) }
         let free = (place..<place + Self.probes).first { names[$0 & (names.count - 1)] == nil }
         names[(free ?? place) & (names.count - 1)] = name
     }

@@ -19,6 +19,7 @@ public struct UpstreamKind: Sendable {
 /// Upstreams besides the venue, from a configuration file: `{"NAME":{"kind":"graphql",…},…}`.
 package enum UpstreamsFile {
     private static let kinds = [
+        UpstreamKind("futures") { name, members throws(FeedError) in try FuturesDialect(name: name, members) },
         UpstreamKind("graphql") { name, members throws(FeedError) in GraphQLDialect(name: name, upstream: try GraphQLUpstream(members)) },
         UpstreamKind("intrinio") { name, members throws(FeedError) in IntrinioDialect(name: name, upstream: try IntrinioUpstream(members)) },
         UpstreamKind("bux") { name, members throws(FeedError) in BUXDialect(name: name, upstream: try BUXUpstream(members)) },
@@ -42,11 +43,13 @@ package enum UpstreamsFile {
         }
         var upstreams: [(name: String, dialect: any Dialect, lines: Int)] = []
         for (name, members) in members {
-            guard FuturesServiceStreamName(upstream: name, stream: "x") != nil, !upstreams.contains(where: { $0.name == name }) else {
+            let isVenue = FuturesServiceStreamName.venues.contains(name)
+            guard isVenue || FuturesServiceStreamName(upstream: name, stream: "x") != nil, !upstreams.contains(where: { $0.name == name }) else {
                 throw FeedError(.malformed, "An upstream's name must be unique, with 1 to 32 characters of a-z, 0-9 and -: correct \"\(name)\".")
             }
             do throws(FeedError) {
                 let kind = try members.string("kind")
+                guard !isVenue || kind == "futures" else { throw FeedError(member: "kind", rule: "must be futures for this name") }
                 guard let make = kinds.first(where: { $0.name == kind })?.make else {
                     throw FeedError(member: "kind", rule: "must be one of \(kinds.map(\.name).joined(separator: ", "))")
                 }

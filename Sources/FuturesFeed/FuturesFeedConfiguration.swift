@@ -2,7 +2,7 @@ public import FeedCore
 
 /// The configuration of a feed service. The defaults for times and limits are the venues' documented values.
 public struct FuturesFeedConfiguration: Sendable {
-    /// The venue.
+    /// The first venue, whose streams have no prefix.
     public var venue: FuturesVenue
     /// The lines to the venue: 1 to 4 connections that carry the same streams. The first copy of a message counts, and a message that one line lacks
     /// is taken from another. A loss is reported when the last line is gone. Entries after the fourth are ignored.
@@ -70,7 +70,8 @@ public struct FuturesFeedConfiguration: Sendable {
         _ text: String, kinds: [UpstreamKind] = [], areSimulated: Bool = false, secret: (String) -> String?
     ) throws(FeedError) {
         upstreams += try UpstreamsFile.read(text, further: kinds, secret: secret).map {
-            (Upstream(name: $0.name, isSimulated: areSimulated, lines: $0.lines), $0.dialect)
+            let venue = $0.dialect is FuturesDialect ? $0.name : nil
+            return (Upstream(name: $0.name, venue: venue, isSimulated: areSimulated, lines: $0.lines), $0.dialect)
         }
     }
 }

@@ -96,15 +96,17 @@ public final class GatewayService: Service {
         var http = configuration.http
         http.commonHeaders += Routes.commonHeaders + (http.allowedOrigins == nil ? [Routes.anyOrigin] : [])
         http.preflightHeaders += Routes.preflightHeaders
-        let mirror = VenueMirror(hub: hub, maximumBytes: configuration.events.maximumRingBytes / 16)
+        let mirrors = hub.feed.dialect.upstreams.indices.compactMap {
+            VenueMirror(hub: hub, upstream: $0, maximumBytes: configuration.events.maximumRingBytes / 16)
+        }
         tape = configuration.tape.map { Self.tape($0, of: configuration.feed.recordedVenue, past?.position, logger) }
         let agents = AgentHandlers(hub: hub, loops: loops)
-        let metrics = MetricsHandler(hub: hub, memory: memory, mirror: mirror, agents: agents.tally, tape: tape, frames: frames, log: log)
+        let metrics = MetricsHandler(hub: hub, memory: memory, mirrors: mirrors, agents: agents.tally, tape: tape, frames: frames, log: log)
         let recorded = TapeHandlers(hub: hub, tape: tape, worker: worker, replays: replays, configuration: configuration.tape)
-        let router = Routes.router(hub: hub, loops: loops, metrics: metrics, mirror: mirror, recorded: recorded, agents: agents, access: access)
+        let router = Routes.router(hub: hub, loops: loops, metrics: metrics, mirrors: mirrors, recorded: recorded, agents: agents, access: access)
         server = HTTPServer(
             configuration: http, router: router, prepared: prepared, admitsPrepared: access.admitsPrepared,
-            malformed: { mirror == nil ? nil : VenueHandlers.malformed($0) }
+            malformed: { VenueHandlers.malformed($0, mirrors) }
         ) { request in
             request.segments == ["events"] && request.method == "GET" && !request.prefers("handling=strict")
                 ? EventHandlers.overloaded(request) : Problems.overloaded
@@ -138,7 +140,7 @@ public final class GatewayService: Service {
     /// - Throws: `HTTPServerError` if the server cannot listen.
     @discardableResult
     public func start() throws -> UInt16 {
-        engine?.loadListing()
+        engine?.loadListings()
         node?.start()
         tape?.start()
         frames?.start()

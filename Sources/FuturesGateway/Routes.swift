@@ -5,7 +5,7 @@ import MicroHTTP
 /// The route table, in the order of `openapi.yaml`.
 enum Routes {
     static func router(
-        hub: EventHub, loops: [EventStreamLoop], metrics: MetricsHandler, mirror: VenueMirror?, recorded: TapeHandlers, agents: AgentHandlers,
+        hub: EventHub, loops: [EventStreamLoop], metrics: MetricsHandler, mirrors: [VenueMirror], recorded: TapeHandlers, agents: AgentHandlers,
         access: Access
     ) -> Router {
         let streams = StreamHandlers(hub: hub)
@@ -34,8 +34,8 @@ enum Routes {
         router.on("POST", "/mcp", body: AgentHandlers.maximumBodyBytes, agent)
         router.on("GET", "/tape", access.guarded(.operation(.read), recorded.overview))
         router.on("GET", "/tape/{name}", access.guarded(.operation(.read), parameters: ["from", "to", "after"], recorded.lines))
-        if let mirror {
-            VenueHandlers(mirror: mirror).addRoutes(to: &router, access)
+        for mirror in mirrors { VenueHandlers(mirror: mirror).addRoutes(to: &router, access) }
+        if !mirrors.isEmpty {
             SocketHandlers(hub: hub, loops: loops).addRoutes(to: &router, access)
         }
         // Without access control: a supervisor must get an answer from these, however many other clients share its address.

@@ -185,8 +185,9 @@ package struct FeedMirror: Sendable {
     /// Whether the whole log has been read, so that readers may be served.
     package var isFollowing: Bool { if case .following = phase { true } else { false } }
     package var streams: [FuturesServiceStreamName: MirroredStream] { view.streams }
-    /// The venue's listing, and the ingest's state; nil before they were read.
-    package var listing: VenueListing? { view.listing }
+    /// The listings by upstream, as far as they were read.
+    package var listings: [Int: VenueListing] { view.listings }
+    /// The ingest's state; nil before it was read.
     package var gauges: IngestGauges? { view.gauges }
     /// The clock of the times in contents.
     package var clock: WriterClock { view.clock }

@@ -140,8 +140,9 @@ package struct MirroredStream: Sendable {
 struct MirrorView: Sendable {
     var epochs = EpochTable()
     var streams: [FuturesServiceStreamName: MirroredStream] = [:]
-    /// The venue's listing, and the ingest's state; nil before they were read.
-    var listing: VenueListing?
+    /// The listings by upstream, as far as they were read.
+    var listings: [Int: VenueListing] = [:]
+    /// The ingest's state; nil before it was read.
     var gauges: IngestGauges?
     var clock = WriterClock()
     /// Whether the writer has announced its end.
@@ -165,7 +166,8 @@ struct MirrorView: Sendable {
         for record in message.records {
             defer { number += record.numbers }
             switch record.kind {
-            case .listing: listing = ListingRecord.listing(record.body) ?? listing
+            case .listing:
+                if let upstream = ListingRecord.upstream(record.subject), let listing = ListingRecord.listing(record.body) { listings[upstream] = listing }
             case .gauges: gauges = IngestGauges(record.body) ?? gauges
             case .verified:
                 VerifiedRecord.read(record.body) { if let name = name($0), streams[name] != nil { streams[name]?.verifiedAt = $1 } }

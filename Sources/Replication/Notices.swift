@@ -2,33 +2,51 @@ package import FeedCore
 import FeedDialects
 import Rings
 
-/// The state of the ingest and the venue, written to the log regularly.
-package struct IngestGauges: Sendable, Equatable {
-    /// The request weight used in the current clock minute, and the venue's limit.
+/// The state of an upstream at the ingest.
+package struct VenueGauges: Sendable, Equatable {
+    /// The request weight used in the current clock minute, and the upstream's limit.
     package var weight = (used: 0, limit: 0)
-    /// How much longer the venue asked for no REST requests, ms.
+    /// How much longer the upstream asked for no REST requests, ms.
     package var restPauseMs: Int64 = 0
-    /// How far the venue's clock is ahead of the ingest's, ms; nil if that is unknown.
-    package var venueAheadMs: Int64?
+    /// How far the upstream's clock is ahead of the ingest's, ms; nil if that is unknown.
+    package var aheadMs: Int64?
+
+    package init(weight: (used: Int, limit: Int) = (0, 0), restPauseMs: Int64 = 0, aheadMs: Int64? = nil) {
+        (self.weight, self.restPauseMs, self.aheadMs) = (weight, restPauseMs, aheadMs)
+    }
+
+    package static func == (one: Self, other: Self) -> Bool {
+        one.weight == other.weight && one.restPauseMs == other.restPauseMs && one.aheadMs == other.aheadMs
+    }
+}
+
+/// The state of the ingest and the upstreams, written to the log regularly.
+package struct IngestGauges: Sendable, Equatable {
+    /// In the order of the dialect's upstreams.
+    package var venues: [VenueGauges] = []
     /// The lines to upstreams.
     package var lines: [LineStatus] = []
 
     package init() {}
 
+    package func venue(_ upstream: Int) -> VenueGauges { venues.indices.contains(upstream) ? venues[upstream] : VenueGauges() }
+
     package static func == (one: Self, other: Self) -> Bool {
-        one.weight == other.weight && one.restPauseMs == other.restPauseMs && one.venueAheadMs == other.venueAheadMs
+        one.venues == other.venues
             && one.lines.map { [$0.upstream, $0.line, $0.open, $0.connections] }
                 == other.lines.map { [$0.upstream, $0.line, $0.open, $0.connections] }
     }
 
+    /// The first upstream's members are those of the whole object.
     package var record: FeedRecord {
         FeedRecord(
             .gauges, of: "-",
             EventEncoder.object { json in
-                json.member("weight", weight.used)
-                json.member("weightLimit", weight.limit)
-                json.member("restPauseMs", restPauseMs)
-                json.member("venueAheadMs", optional: venueAheadMs)
+                Self.write(venue(0), &json)
+                if venues.count > 1 {
+                    json.member("others")
+                    json.array { json in for venue in venues.dropFirst() { json.object { Self.write(venue, &$0) } } }
+                }
                 json.member("lines")
                 json.array { json in
                     for line in lines {
@@ -43,18 +61,32 @@ package struct IngestGauges: Sendable, Equatable {
             }[...])
     }
 
+    private static func write(_ venue: VenueGauges, _ json: inout JSONWriter) {
+        json.member("weight", venue.weight.used)
+        json.member("weightLimit", venue.weight.limit)
+        json.member("restPauseMs", venue.restPauseMs)
+        json.member("venueAheadMs", optional: venue.aheadMs)
+    }
+
+    private static func venue(_ fields: RowFields) throws(RowFields.Failure) -> VenueGauges {
+        var venue = VenueGauges()
+        venue.weight = (try fields.integer("weight", 0...mostWeight), try fields.integer("weightLimit", 0...mostWeight))
+        venue.restPauseMs = try fields.integer("restPauseMs", 0...UTCTime.longestWait)
+        if try fields.optionalInteger("venueAheadMs") as Int64? != nil {
+            venue.aheadMs = try fields.integer("venueAheadMs", -UTCTime.latest...UTCTime.latest)
+        }
+        return venue
+    }
+
     /// The upper bounds of counts, so that sums cannot overflow.
     private static let (mostLines, mostWeight) = (1_000_000, 1_000_000_000)
 
     init?(_ body: ArraySlice<UInt8>) {
-        let (mostLines, mostWeight) = (Self.mostLines, Self.mostWeight)
+        let mostLines = Self.mostLines
         let read: Self? = RowFields.read(body) { (fields) throws(RowFields.Failure) in
             var gauges = Self()
-            gauges.weight = (try fields.integer("weight", 0...mostWeight), try fields.integer("weightLimit", 0...mostWeight))
-            gauges.restPauseMs = try fields.integer("restPauseMs", 0...UTCTime.longestWait)
-            if try fields.optionalInteger("venueAheadMs") as Int64? != nil {
-                gauges.venueAheadMs = try fields.integer("venueAheadMs", -UTCTime.latest...UTCTime.latest)
-            }
+            let others = try fields.list("others") { (fields) throws(RowFields.Failure) in try Self.venue(fields) } ?? []
+            gauges.venues = [try Self.venue(fields)] + others
             gauges.lines =
                 try fields.list("lines") { (line) throws(RowFields.Failure) in
                     LineStatus(
@@ -69,11 +101,12 @@ package struct IngestGauges: Sendable, Equatable {
     }
 }
 
-/// The venue's listing as a log record.
+/// A venue's listing as a log record.
 package enum ListingRecord {
-    package static func record(_ listing: VenueListing) -> FeedRecord {
+    /// The subject of the first venue's record is `-`, that of another is its place among the upstreams.
+    package static func record(_ listing: VenueListing, of upstream: Int = 0) -> FeedRecord {
         FeedRecord(
-            .listing, of: "-",
+            .listing, of: upstream == 0 ? "-" : String(upstream),
             EventEncoder.object { json in
                 json.member("symbols")
                 write(listing.symbols, &json)
@@ -89,6 +122,9 @@ package enum ListingRecord {
     private static func write(_ symbols: Set<String>, _ json: inout JSONWriter) {
         json.array { json in for symbol in symbols.sorted() { json.string(symbol) } }
     }
+
+    /// The venue that a record with this subject belongs to; nil if there can be none.
+    static func upstream(_ subject: String) -> Int? { subject == "-" ? 0 : Int(subject).flatMap { (1...1_000).contains($0) ? $0 : nil } }
 
     static func listing(_ body: ArraySlice<UInt8>) -> VenueListing? {
         RowFields.read(body) { (fields) throws(RowFields.Failure) in

@@ -4,10 +4,15 @@ import ServiceLifecycle
 
 /// The simulated servers that accompany the embedded exchange.
 enum DemoUpstreams {
-    static let names = ["prices", "stocks", "bux", "hyperliquid"]
+    static let names = ["binance", "prices", "stocks", "bux", "hyperliquid"]
 
     /// Starts them and adds them to a feed; returns the services that keep them running.
     static func start(for feed: inout FuturesFeedConfiguration) async throws -> [any Service] {
+        let second = DemoExchange(configuration: DemoExchangeConfiguration())
+        _ = try await second.start()
+        try feed.readUpstreams(
+            #"{"binance":{"kind":"futures","restURLs":["\#(second.restURL)"],"webSocketURLs":["\#(second.webSocketURL)"]}}"#, areSimulated: true
+        ) { _ in nil }
         let prices = GraphQLExchange()
         try feed.readUpstreams(graphQL(port: try await prices.start()), areSimulated: true) { _ in nil }
         let stocks = StockExchange()
@@ -20,7 +25,7 @@ enum DemoUpstreams {
         let hyperliquid = HyperliquidExchange()
         let socket = "ws://127.0.0.1:\(try await hyperliquid.start())/ws"
         try feed.readUpstreams(#"{"hyperliquid":{"kind":"hyperliquid","url":"\#(socket)"}}"#, areSimulated: true) { _ in nil }
-        return [prices.stop, stocks.stop, products.stop, hyperliquid.stop].map { RunningExchange(stop: $0) }
+        return [second.stop, prices.stop, stocks.stop, products.stop, hyperliquid.stop].map { RunningExchange(stop: $0) }
     }
 
     /// The configuration of the embedded BUX server.

@@ -44,14 +44,14 @@ import Testing
         let environment = ["FUTURES_GATEWAY_PORT": "http", "FUTURES_GATEWAY_REST_ULR": "x", "FUTURES_GATEWAY_URL": "http://x"]
         #expect(
             mistakes(["trades": "0", "pinned": "nope", "port": "1"], environment, file: file) == [
-                "FILE:2: venue is \"nasdaq\"; it must be aster, apollox or binance.",
+                "FILE:2: venue is \"nasdaq\"; it must be aster, apollox, binance or hyperliquid, separated by commas.",
                 "FILE:3: host is a section; it must be an IPv4 or IPv6 address or localhost.",
                 "FUTURES_GATEWAY_PORT is \"http\"; it must be 0 to 65535.",
                 "FILE:1: port is \"70000\"; it must be 0 to 65535.",
                 "--trades is \"0\"; it must be 1 to 1000.",
                 "FILE:4: prot is not a setting. Did you mean port?",
                 "FUTURES_GATEWAY_REST_ULR is not a setting. Did you mean FUTURES_GATEWAY_REST_URL?",
-                "FILE:6: Upstream a: kind must be one of graphql, intrinio, bux, hyperliquid.",
+                "FILE:6: Upstream a: kind must be one of futures, graphql, intrinio, bux, hyperliquid.",
                 "FILE:7: The upstreams file refers to ${NONE}, which is not set.",
                 "--pinned: \"nope\" is not a stream. The kind of stream is missing, for example @markPrice. Did you mean nope@markPrice?",
             ])
@@ -87,7 +87,7 @@ import Testing
                 "FILE:1: pinned: \"btcusdt@markprice\" is not a stream. The part after the @ is case-sensitive. Did you mean btcusdt@markPrice?",
                 "FILE:1: pinned: \"btcusdt@kline\" is not a stream. The interval is missing. Available: 1m, 3m, 5m, 15m, 30m, 1h, 2h, 4h, 6h, 8h, 12h, 1d, "
                     + "3d, 1w, 1M. Did you mean btcusdt@kline_1m?",
-                "FILE:1: pinned: a:b is a stream of the upstream a, which the setting upstreams does not contain.",
+                "FILE:1: pinned: a:b is a stream of the upstream a, which neither venue nor upstreams contains.",
             ])
     }
 
@@ -103,6 +103,45 @@ import Testing
             ])
         #expect(mistakes(["lines": "5"]) == ["--lines is \"5\"; it must be 1 to 4."])
         #expect(mistakes(["lines": "1", "line-addresses": "example.com"]).count == 1)
+    }
+
+    @Test func venuesAreAListOfWhichTheFirstHasNoPrefix() throws {
+        let feed = try read(["venue": "binance,aster, hyperliquid", "pinned": "btcusdt@trade,aster:btcusdt@trade,hyperliquid:BTC@book"]).gateway.feed
+        #expect(feed.venue == .binance && feed.upstreamNames == ["aster", "hyperliquid"])
+        #expect(feed.dialect.upstreams.map(\.venue) == ["binance", "aster", nil])
+        // A section sets the addresses of a venue, and its place.
+        let section = """
+            venue: [aster, hyperliquid, binance]
+            upstreams: {binance: {kind: futures, restURLs: ['http://a:1'], webSocketURLs: ['ws://a:2', 'ws://b:2'], lines: 2, bars: 1500, trades: 9}}
+
+            """
+        let configured = try read([:], file: section).gateway.feed
+        #expect(configured.upstreamNames == ["binance", "hyperliquid"] && configured.dialect.upstreams.map(\.lines) == [1, 2, 1])
+        #expect(configured.dialect.parts[1].hosts.webSocket == 2 && configured.dialect.parts[0].hosts.webSocket == 1)
+    }
+
+    @Test func aListOfVenuesHasNoVenueTwiceAndBeginsWithAFuturesVenue() {
+        #expect(mistakes(["venue": "hyperliquid,aster"]) == ["--venue: the first venue must be aster, apollox or binance."])
+        #expect(mistakes(["venue": "aster,binance,binance"]) == ["--venue has a venue twice."])
+        #expect(mistakes(["venue": "aster,aster"]) == ["--venue has a venue twice."])
+        let file = "upstreams: {aster: {kind: futures}}\n"
+        #expect(mistakes(file: file) == ["aster is the first venue and also in upstreams; leave it out of one of them."])
+        for (upstream, rule) in [
+            ("binance: {kind: bux, webSocket: 'wss://x/y', token: t}", "Upstream binance: kind must be futures for this name."),
+            ("other: {kind: futures}", "Upstream other: an upstream of the kind futures must have the name of its venue: aster, apollox, binance."),
+            (
+                "binance: {kind: futures, restURLs: ['http://a'], bars: 0, trades: x, lines: 1}",
+                "Upstream binance: bars must be a number from 1 to 1500; trades must be a number from 1 to 1000; "
+                    + "restURLs, webSocketURLs must be given together, or neither."
+            ),
+            (
+                "binance: {kind: futures, restURLs: 'http://a', webSocketURLs: ['http://a/']}",
+                "Upstream binance: restURLs must be a list of strings; "
+                    + "webSocketURLs must be a list of addresses without a path, such as [\"wss://host\"]."
+            ),
+        ] {
+            #expect(mistakes(file: "upstreams: {\(upstream)}\n") == ["FILE:1: " + rule])
+        }
     }
 
     @Test func twoHalvesOfTwoVenuesAreRefusedAndADemoOfAVenueToo() throws {
@@ -149,7 +188,7 @@ import Testing
         let useless = mistakes(["demo": "true"], ["FUTURES_GATEWAY_REST_URL": "http://a"])
         #expect(useless.first?.hasPrefix("FUTURES_GATEWAY_REST_URL has no effect") == true)
         let sentences = mistakes(["pinned": "price:A", "demo": "true"])
-        #expect(sentences.first?.hasSuffix("which the setting upstreams does not contain. Did you mean prices?") == true, "\(sentences)")
+        #expect(sentences.first?.hasSuffix("which neither venue nor upstreams contains. Did you mean prices?") == true, "\(sentences)")
     }
 
     @Test func upstreamsAreASectionOrAFileOfYAMLOrJSON() throws {

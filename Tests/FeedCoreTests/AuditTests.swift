@@ -92,13 +92,13 @@ struct AuditTests {
         var configuration = FeedCore.Configuration()
         configuration.weightLimit = 60
         var harness = standing(configuration: configuration)
-        harness.step(.usedWeight(0))
+        harness.step(.usedWeight(upstream: 0, 0))
         harness.pass(.seconds(50))
-        harness.step(.usedWeight(20))
+        harness.step(.usedWeight(upstream: 0, 20))
         harness.forgetEffects()
         for _ in 0..<2 {
             harness.pass(.seconds(10))
-            harness.step(.usedWeight(20))
+            harness.step(.usedWeight(upstream: 0, 20))
         }
         #expect(harness.attempts.isEmpty, "20 and 20 would be more than half of 60")
     }

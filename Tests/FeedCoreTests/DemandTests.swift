@@ -101,7 +101,7 @@ import Testing
 
     @Test func aStreamTheVenueLacksIsToldToItsObserverAndNothingIsSent() {
         var harness = CoreHarness()
-        harness.step(.listed(.success(VenueListing(symbols: ["BTCUSDT"]))))
+        harness.step(.listed(upstream: 0, .success(VenueListing(symbols: ["BTCUSDT"]))))
         let effects = harness.step(.observe(.one, [.ticker(symbol: "BTCUSDT"), .markPrice(symbol: "NOPE")], forceFetch: true))
         #expect(effects.count == 2)
         for effect in effects {

@@ -108,7 +108,7 @@ import Testing
 
     @Test func aListThatLacksAListedSymbolIsAskedForAgain() {
         var harness = CoreHarness(limit: 60)
-        harness.step(.listed(.success(VenueListing(symbols: ["A", "B", "C"]))))
+        harness.step(.listed(upstream: 0, .success(VenueListing(symbols: ["A", "B", "C"]))))
         harness.goLive([Self.list])
         harness.answerFetches { _ in .success(FetchedContent(rows: Self.tickers([("A", 1)]), eventTime: nil)) }
         #expect(harness.core.status(of: Self.list, now: harness.now)?.state == .connecting, "one of three")
@@ -125,7 +125,7 @@ import Testing
 
     @Test func aShortListThatIsBelievedAtLastIsNotWholeUntilTheRowsArrive() {
         var harness = CoreHarness(limit: 60)
-        harness.step(.listed(.success(VenueListing(symbols: ["A", "B", "C"]))))
+        harness.step(.listed(upstream: 0, .success(VenueListing(symbols: ["A", "B", "C"]))))
         harness.goLive([Self.list])
         harness.answerFetches { _ in .success(FetchedContent(rows: Self.tickers([("A", 1), ("B", 1), ("C", 1)]), eventTime: nil)) }
         harness.reconnect()

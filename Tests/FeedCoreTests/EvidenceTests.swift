@@ -96,14 +96,14 @@ import Testing
     @Test func aRefusalIsFinalOnlyIfTheListingLacksTheSymbol() {
         var harness = CoreHarness()
         harness.goLive([.bars])
-        harness.step(.listed(.success(VenueListing(symbols: ["BTCUSDT"]))))
+        harness.step(.listed(upstream: 0, .success(VenueListing(symbols: ["BTCUSDT"]))))
         harness.answerFetches { _ in .failure(FeedError(.venueRejected, "Invalid symbol.", venueCode: -1121)) }
         #expect(harness.core.status(of: .bars, now: harness.now)?.state == .connecting, "the listing has it")
-        harness.step(.listed(.success(VenueListing(symbols: ["ETHUSDT"]))))
+        harness.step(.listed(upstream: 0, .success(VenueListing(symbols: ["ETHUSDT"]))))
         harness.forgetEffects()
         harness.pass(.seconds(60))
         harness.answerFetches { _ in .failure(FeedError(.venueRejected, "Invalid symbol.", venueCode: -1121)) }
-        harness.step(.listed(.success(VenueListing(symbols: ["ETHUSDT"]))))
+        harness.step(.listed(upstream: 0, .success(VenueListing(symbols: ["ETHUSDT"]))))
         #expect(harness.core.status(of: .bars, now: harness.now)?.state == .ended)
     }
 
@@ -276,10 +276,10 @@ import Testing
             var harness = CoreHarness()
             harness.goLive([list])
             harness.answerFetches { _ in .success(FetchedContent(rows: rows, eventTime: nil)) }
-            harness.step(.listed(.success(VenueListing(symbols: ["BTCUSDT"], settled: ["ETHUSDT"]))))
+            harness.step(.listed(upstream: 0, .success(VenueListing(symbols: ["BTCUSDT"], settled: ["ETHUSDT"]))))
             #expect(harness.core.content(of: list)?.rows == left, "\(list)")
             // The venue lists it no longer.
-            for _ in 1...3 { harness.step(.listed(.success(VenueListing(symbols: ["BTCUSDT"])))) }
+            for _ in 1...3 { harness.step(.listed(upstream: 0, .success(VenueListing(symbols: ["BTCUSDT"])))) }
             if case .markPrice = rows { #expect(harness.core.content(of: list)?.rows == .markPrice([.price(1, time: 1)])) }
         }
     }
@@ -320,7 +320,7 @@ import Testing
     }
 
     @Test func aRetryAfterOfZeroHasALowerBound() {
-        var gate = RESTGate(FeedCore.Settings(FeedCore.Configuration()))
+        var gate = RESTGate(FeedCore.Settings(FeedCore.Configuration()), hosts: 1)
         var now = Instant(nanoseconds: 1_000_000_000)
         var pauses: [Duration] = []
         for _ in 0..<10 {

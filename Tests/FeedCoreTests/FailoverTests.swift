@@ -6,8 +6,8 @@ import Testing
 struct FailoverTests {
     private func harness(webSocketHosts: Int = 1, restHosts: Int = 1) -> CoreHarness {
         var configuration = FeedCore.Configuration()
-        configuration.webSocketHosts = webSocketHosts
-        configuration.restHosts = restHosts
+        configuration.hosts[0].webSocket = webSocketHosts
+        configuration.hosts[0].rest = restHosts
         return CoreHarness(configuration: configuration)
     }
 
@@ -61,7 +61,7 @@ struct FailoverTests {
 
     @Test func anotherUpstreamsDataSayNothingOfTheVenuesHosts() throws {
         var configuration = FeedCore.Configuration()
-        configuration.webSocketHosts = 2
+        configuration.hosts = [HostCount(webSocket: 2), HostCount()]
         var core = FeedCore(configuration: configuration, epoch: 7, seed: 1) { name in
             StreamTraits(endpoint: name.upstream == nil ? 0 : FeedCore.endpointsPerUpstream, hasSnapshotSource: false, rhythm: .sporadic, limit: 1)
         }
@@ -118,10 +118,10 @@ struct FailoverTests {
         var harness = harness(restHosts: 2)
         harness.goLive([.btc])
         for _ in 0..<4 {
-            harness.step(.listed(.failure(FeedError(.venueRejected, "no"))))
+            harness.step(.listed(upstream: 0, .failure(FeedError(.venueRejected, "no"))))
         }
         harness.step(.refetch(.btc))
-        #expect(harness.core.restHost == 0)
+        #expect(harness.core.restHost() == 0)
     }
 
     @Test func thereIsOneConnectASecondAtMost() {
@@ -145,7 +145,7 @@ struct FailoverTests {
         var harness = CoreHarness(fetchWeight: 18, configuration: configuration)
         let names = ["BTCUSDT", "ETHUSDT", "BNBUSDT"].map { FuturesServiceStreamName.depth(symbol: $0) }
         harness.goLive(names)
-        harness.step(.usedWeight(20))
+        harness.step(.usedWeight(upstream: 0, 20))
         harness.step(.readers(names[1], 500))
         harness.step(.readers(names[2], 20))
         harness.forgetEffects()

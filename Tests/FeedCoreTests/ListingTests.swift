@@ -5,7 +5,7 @@ import Testing
 /// What the venue lists comes and goes.
 struct ListingTests {
     private func list(_ harness: inout CoreHarness, symbols: Set<String>, settled: Set<String> = []) {
-        harness.step(.listed(.success(VenueListing(symbols: symbols, settled: settled))))
+        harness.step(.listed(upstream: 0, .success(VenueListing(symbols: symbols, settled: settled))))
     }
 
     private func live() -> CoreHarness {
@@ -85,13 +85,13 @@ struct ListingTests {
 
     @Test func oneListThatWasCutShortEndsNothing() {
         var harness = CoreHarness()
-        harness.step(.listed(.success(VenueListing(symbols: ["BTCUSDT", "ETHUSDT"]))))
+        harness.step(.listed(upstream: 0, .success(VenueListing(symbols: ["BTCUSDT", "ETHUSDT"]))))
         harness.goLive([.trades])
         harness.pass(.seconds(120))
-        harness.step(.listed(.success(VenueListing(symbols: ["ETHUSDT"]))))
+        harness.step(.listed(upstream: 0, .success(VenueListing(symbols: ["ETHUSDT"]))))
         #expect(harness.core.status(of: .trades, now: harness.now)?.state != .ended)
         #expect(harness.core.knows(.bars))
-        harness.step(.listed(.success(VenueListing(symbols: ["ETHUSDT"]))))
+        harness.step(.listed(upstream: 0, .success(VenueListing(symbols: ["ETHUSDT"]))))
         #expect(harness.core.status(of: .trades, now: harness.now)?.state == .ended)
     }
 
@@ -119,7 +119,7 @@ struct ListingTests {
 
     @Test func aListingThatIsRefusedForTooManyRequestsSilencesREST() {
         var harness = CoreHarness()
-        harness.step(.listed(.failure(FeedError(.rateLimited, "too many requests", retryAfterMs: 30_000, isTransient: true))))
+        harness.step(.listed(upstream: 0, .failure(FeedError(.rateLimited, "too many requests", retryAfterMs: 30_000, isTransient: true))))
         harness.step(.observe(.one, [.btc], forceFetch: false))
         #expect(harness.attempts.isEmpty, "the venue is not asked by another way either")
         harness.pass(.seconds(31))

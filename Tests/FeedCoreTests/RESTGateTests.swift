@@ -27,7 +27,7 @@ import Testing
         harness.goLive([.btc])
         harness.answerFetches { _ in .success(FetchedContent(rows: .markPrice([.price(1)]), eventTime: nil)) }
         harness.pass(.seconds(2))
-        harness.step(.usedWeight(7))
+        harness.step(.usedWeight(upstream: 0, 7))
         harness.forgetEffects()
         harness.step(.refetch(.btc))
         #expect(harness.kinds == ["fail rateLimited"])

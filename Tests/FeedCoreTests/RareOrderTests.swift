@@ -150,10 +150,10 @@ import Testing
 
     @Test func whatStillArrivesForASettledSymbolIsNotTold() {
         var harness = CoreHarness()
-        harness.step(.listed(.success(VenueListing(symbols: ["BTCUSDT", "ETHUSDT"]))))
+        harness.step(.listed(upstream: 0, .success(VenueListing(symbols: ["BTCUSDT", "ETHUSDT"]))))
         harness.goLive([.btc, .markPrice(symbol: "ETHUSDT")])
         harness.receive(.btc, .markPrice([.price(1)]))
-        harness.step(.listed(.success(VenueListing(symbols: ["ETHUSDT"], settled: ["BTCUSDT"]))))
+        harness.step(.listed(upstream: 0, .success(VenueListing(symbols: ["ETHUSDT"], settled: ["BTCUSDT"]))))
         harness.forgetEffects()
         harness.receive(.btc, .markPrice([.price(2, time: 2)]))
         #expect(harness.events.isEmpty)

@@ -114,7 +114,7 @@ import Testing
             harness.pass(.milliseconds(100))
             harness.receive(.ticker, .ticker(price))
         }
-        harness.step(.usedWeight(10))
+        harness.step(.usedWeight(upstream: 0, 10))
         harness.pass(.seconds(20))
         #expect(harness.core.content(of: .ticker)?.state == .stale)
         harness.acknowledge()

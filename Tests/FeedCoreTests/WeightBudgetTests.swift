@@ -55,7 +55,7 @@ import Testing
         var harness = CoreHarness(fetchWeight: 20)
         harness.goLive([.btc])
         harness.answerFetches { _ in .success(FetchedContent(rows: .markPrice([.price(1)]), eventTime: 1)) }
-        harness.step(.usedWeight(2150))
+        harness.step(.usedWeight(upstream: 0, 2150))
         harness.forgetEffects()
         harness.step(.refetch(.btc))
         #expect(harness.attempts.isEmpty)

@@ -13,7 +13,7 @@ import Testing
     private func mistake(_ text: String, venue: FuturesVenue = .aster, listing: VenueListing? = Self.listing) throws -> StreamNameMistake {
         let others = try UpstreamsFile.read(Self.prices) { _ in nil }.map { (upstream: Upstream(name: $0.name), dialect: $0.dialect) }
         let dialect = CombinedDialect(venue: FuturesDialect(venue: venue, bars: 500, trades: 500), others: others)
-        return StreamNameMistake(text, dialect: dialect, listing: listing)
+        return StreamNameMistake(text, dialect: dialect, listing: { _ in listing })
     }
 
     @Test(

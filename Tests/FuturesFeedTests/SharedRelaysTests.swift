@@ -15,7 +15,7 @@ import Testing
         var mayAnswerLate = false
         var requests: [(relay: VenueRelay, maxAge: Int64?, answer: (Result<RelayedAnswer, FeedError>) -> Void)] = []
         var joined = 0
-        var venueTime: Int64? = 0
+        var time: Int64? = 0
 
         func relay(
             _ request: VenueRelay, newestOf name: FuturesServiceStreamName?, maxAge: Int64?,
@@ -27,11 +27,11 @@ import Testing
 
         func knows(_ name: FuturesServiceStreamName) -> Bool { true }
         func isSettled(_ name: FuturesServiceStreamName) -> Bool { false }
-        var listing: VenueListing? { nil }
-        func refreshListing() {}
+        func listing(of upstream: Int) -> VenueListing? { nil }
+        func refreshListing(of upstream: Int) {}
+        func venueTime(of upstream: Int) -> Int64? { time }
         func compareClock(_ done: @escaping @Sendable (ClockDifference?) -> Void) { done(nil) }
-        var weight: (used: Int, limit: Int) { (0, 2400) }
-        var venueREST: VenueREST? { nil }
+        func weight(of upstream: Int) -> (used: Int, limit: Int) { (0, 2400) }
     }
 
     private let relay = VenueRelay(target: "/fapi/v1/x", weight: 1, keep: .milliseconds(60_000))

@@ -56,7 +56,7 @@ struct Samples {
             #expect(samples["feed_newest_age_seconds{upstream=\"aster\",kind=\"bookTicker\"}"].map { $0 < 10 } == true)
             #expect((samples["feed_events_total{upstream=\"aster\",kind=\"bookTicker\",event=\"update\"}"] ?? 0) > 0)
             #expect((samples["feed_venue_delay_seconds_count{upstream=\"aster\"}"] ?? 0) > 0)
-            #expect(samples["upstream_request_weight_limit"] == 2400)
+            #expect(samples["upstream_request_weight_limit{upstream=\"aster\"}"] == 2400)
             #expect(!samples.text.contains("btcusdt"))
             #expect(!samples.text.contains(reader.client))
             // An edge has no upstream of its own to count.

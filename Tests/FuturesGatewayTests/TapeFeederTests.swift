@@ -20,7 +20,7 @@ import Testing
         let engine = FuturesFeedConfiguration(venue: venue, seed: 1).engine(epoch: 1, Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let pattern = try #require(StreamPattern("*@aggTrade"))
         let tape = Tape(clock: { 0 }, tell: { _ in }, open: { () throws(TapeError) in throw TapeError(.failed, "nobody opens it") })
-        engine.step(.listed(.success(VenueListing(symbols: Set(symbols.map { "\($0.uppercased())USDT" })))))
+        engine.step(.listed(upstream: 0, .success(VenueListing(symbols: Set(symbols.map { "\($0.uppercased())USDT" })))))
         let feeder = try await engine.loop.submit {
             let inherited = streams.map { InheritedStream(name: $0, content: nil, isLost: false) }
             engine.inherit(inherited, because: "a test", behind: 10, for: engine.add(nil), heardAt: Moment.current.instant)

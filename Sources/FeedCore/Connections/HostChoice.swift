@@ -15,8 +15,8 @@ struct HostChoice: Sendable {
     private var allowedAt: [Int: Instant] = [:]
     /// Until when a host of an upstream asked for no connections. This also applies to connections that are created in the meantime.
     private var hostAllowedAt: [Int: [Int: Instant]] = [:]
-    /// By line: the venue's host that last delivered data. Initially each line has another host.
-    private var favourites = Array(0..<ConnectionPool.mostLines)
+    /// By upstream and line: the host that last delivered data. Initially each line has another host.
+    private var favourites: [Int: [Int]] = [:]
 
     init(_ configuration: FeedCore.Settings) { self.configuration = configuration }
 
@@ -32,10 +32,11 @@ struct HostChoice: Sendable {
         return .host(host)
     }
 
-    /// The hosts in the order in which to try them after this many failovers. Only the venue has several.
+    /// The hosts in the order in which to try them after this many failovers.
     private func hosts(of upstream: Int, line: Int, after failovers: Int) -> [Int] {
-        let count = upstream == 0 ? max(1, configuration.webSocketHosts) : 1
-        return (0..<count).map { (favourites[line] &+ failovers &+ $0) % count }
+        let count = configuration.all.hosts(of: upstream).webSocket
+        let favourite = favourites[upstream]?[line] ?? line
+        return (0..<count).map { (favourite &+ failovers &+ $0) % count }
     }
 
     /// Blocks a host for the duration that it asked for. The block outlives the connection and applies to other connections too.
@@ -45,6 +46,6 @@ struct HostChoice: Sendable {
 
     /// Records that the host delivered data.
     mutating func favour(_ host: Int, of upstream: Int, line: Int) {
-        if upstream == 0 { favourites[line] = host }
+        favourites[upstream, default: Array(0..<ConnectionPool.mostLines)][line] = host
     }
 }

@@ -1,10 +1,17 @@
 extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConvertible {
     /// Parses a venue's stream name, such as `btcusdt@kline_1m` or `!assetIndex@arr`.
     ///
-    /// Symbols are lower case in names and have at most 40 bytes of letters of any script, digits and `_`. Nil for anything else.
+    /// Symbols are lower case in names and have at most 40 bytes of letters of any script, digits and `_`. Nil for anything else. A stream of another
+    /// upstream has that upstream's name and a colon in front.
     public init?(_ text: String) {
         if let colon = text.firstIndex(of: ":") {
-            self.init(upstream: String(text[..<colon]), stream: String(text[text.index(after: colon)...]))
+            let (prefix, stream) = (String(text[..<colon]), String(text[text.index(after: colon)...]))
+            guard Self.venues.contains(prefix) else {
+                self.init(upstream: prefix, stream: stream)
+                return
+            }
+            guard !stream.contains(":"), let name = Self(stream) else { return nil }
+            self = name.at(venue: prefix)
             return
         }
         guard text.utf8.count <= 80 else { return nil }

@@ -60,12 +60,14 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
         let levels: DepthLevelCount?
         let speed: UpdateSpeed?
         let description: String
+        /// The name without the prefix of the upstream.
+        let local: String
         /// The hash of the description, computed once.
         let hash: Int
 
         init(
             _ channel: Channel, _ symbol: String?, _ interval: KlineInterval?, _ barLength: BarLength?, _ levels: DepthLevelCount?,
-            _ speed: UpdateSpeed?, _ description: String
+            _ speed: UpdateSpeed?, prefix: String?, _ local: String
         ) {
             self.channel = channel
             self.symbol = symbol
@@ -73,7 +75,8 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
             self.barLength = barLength
             self.levels = levels
             self.speed = speed
-            self.description = description
+            self.local = local
+            description = prefix.map { $0 + ":" + local } ?? local
             var hasher = Hasher()
             hasher.combine(description)
             hash = hasher.finalize()
@@ -95,33 +98,51 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
     public var levels: DepthLevelCount? { parts.levels }
     /// The requested speed; nil for the venue's default.
     public var speed: UpdateSpeed? { parts.speed }
-    /// The venue's name of the stream. Two names are equal if their descriptions are.
+    /// The name: the venue's own, behind a prefix and a colon if another upstream than the first has the stream. Two names are equal if their
+    /// descriptions are.
     public var description: String { parts.description }
+    /// The upstream's own name of the stream.
+    package var local: String { parts.local }
+    /// The name of the upstream, which is the part before the colon; nil for a stream of the first one.
+    public var prefix: Substring? {
+        let length = parts.description.utf8.count - parts.local.utf8.count
+        return length > 0 ? parts.description.prefix(upTo: parts.description.utf8.index(parts.description.startIndex, offsetBy: length - 1)) : nil
+    }
 
     init(
         channel: Channel, symbol: String?, interval: KlineInterval? = nil, barLength: BarLength? = nil, levels: DepthLevelCount? = nil,
-        speed: UpdateSpeed? = nil
+        speed: UpdateSpeed? = nil, venue: String? = nil
     ) {
         let symbol = symbol.map { String(decoding: $0.utf8.map(FuturesServiceStreamName.uppercased), as: UTF8.self) }
         parts = Parts(
-            channel, symbol, interval, barLength, levels, speed,
+            channel, symbol, interval, barLength, levels, speed, prefix: venue,
             Self.text(channel, symbol, period: interval?.rawValue ?? barLength?.rawValue, levels, speed))
     }
 
-    /// The name of a stream of another upstream, `name:stream`; nil if the arguments are invalid.
+    /// The name of a stream of another kind of upstream, `name:stream`; nil if the arguments are invalid.
     ///
     /// - Parameters:
-    ///   - upstream: 1 to 32 lower-case letters, digits and `-`.
+    ///   - upstream: 1 to 32 lower-case letters, digits and `-`; not a futures venue.
     ///   - stream: 1 to 100 printable ASCII characters without space, comma, quotes and backslash.
     public init?(upstream: String, stream: String) {
-        guard Self.isUpstream(upstream), Self.isUpstreamStream(stream) else { return nil }
-        parts = Parts(.upstream, nil, nil, nil, nil, nil, upstream + ":" + stream)
+        guard Self.isUpstream(upstream), !Self.venues.contains(upstream), Self.isUpstreamStream(stream) else { return nil }
+        parts = Parts(.upstream, nil, nil, nil, nil, nil, prefix: upstream, stream)
     }
 
-    /// The upstream's name, and its own name for the stream; nil for a stream of the venue.
+    /// The upstream's name, and its own name for the stream; nil for a stream of a futures venue.
     public var upstream: (name: Substring, stream: Substring)? {
-        guard channel == .upstream, let colon = description.firstIndex(of: ":") else { return nil }
-        return (description[..<colon], description[description.index(after: colon)...])
+        guard channel == .upstream, let prefix else { return nil }
+        return (prefix, parts.local[...])
+    }
+
+    /// The futures venues, whose names as prefixes are followed by a venue's name of a stream, such as `binance:btcusdt@markPrice`.
+    package static let venues: Set<String> = ["aster", "apollox", "binance"]
+
+    /// The same stream at another futures venue: one of `venues`, or nil for the first upstream. Nothing changes for a stream of another kind of
+    /// upstream.
+    package func at(venue: String?) -> Self {
+        guard channel != .upstream, venue.map({ $0[...] }) != prefix, venue.map(Self.venues.contains) ?? true else { return self }
+        return Self(channel: channel, symbol: symbol, interval: interval, barLength: barLength, levels: levels, speed: speed, venue: venue)
     }
 
     /// Whether both names are equal byte for byte. A `String` would also equal another spelling of the same characters.

@@ -1,4 +1,4 @@
-/// Decides whether a REST request may be sent, and to which of the venue's hosts. It tracks the minute's weight, the pauses the venue asked for, and
+/// Decides whether a REST request may be sent to an upstream, and to which of its hosts. It tracks the minute's weight, the pauses the venue asked for, and
 /// hosts that do not answer.
 struct RESTGate: Sendable {
     /// The longest pause that is honored, and the pause if the venue names none.
@@ -19,11 +19,11 @@ struct RESTGate: Sendable {
     /// How many answers in a row asked for a pause.
     private var refusals = 0
 
-    init(_ configuration: FeedCore.Settings) {
+    init(_ configuration: FeedCore.Settings, hosts: Int) {
         longestPause = configuration.longestRetryAfter
         defaultPause = configuration.defaultRetryAfter
         leastPause = configuration.leastRetryAfter
-        hosts = max(1, configuration.restHosts)
+        self.hosts = max(1, hosts)
         attemptsPerHost = configuration.attemptsPerHost
         budget = WeightBudget(limit: configuration.weightLimit, reserve: configuration.weightReserve)
     }

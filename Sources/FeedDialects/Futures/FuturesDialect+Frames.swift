@@ -6,7 +6,7 @@ extension FuturesDialect {
         var envelope = Envelope()
         do throws(JSONReader.Failure) {
             var reader = JSONReader(frame)
-            try envelope.read(&reader, names)
+            try envelope.read(&reader, names, prefix)
             try reader.end()
         } catch {
             emit(.malformed(envelope.name, "The venue sent a frame that is not JSON: \(error.reason) at byte \(error.offset)."))
@@ -75,10 +75,10 @@ private struct Envelope {
     var errorCode: Int?
     var errorMessage = ""
 
-    mutating func read(_ reader: inout JSONReader, _ names: StreamNames) throws(JSONReader.Failure) {
+    mutating func read(_ reader: inout JSONReader, _ names: StreamNames, _ prefix: String?) throws(JSONReader.Failure) {
         try reader.object { (reader, key) throws(JSONReader.Failure) in
             switch key.count {
-            case 6 where key.isText("stream"): try readName(&reader, names)
+            case 6 where key.isText("stream"): try readName(&reader, names, prefix)
             case 4 where key.isText("data"):
                 data = reader.position
                 try reader.skip()
@@ -99,14 +99,15 @@ private struct Envelope {
         }
     }
 
-    private mutating func readName(_ reader: inout JSONReader, _ names: StreamNames) throws(JSONReader.Failure) {
+    private mutating func readName(_ reader: inout JSONReader, _ names: StreamNames, _ prefix: String?) throws(JSONReader.Failure) {
         let start = reader.position
         unknown = nil
         name = names.name(try reader.rawString())
         guard name == nil else { return }
         var again = reader.reader(at: start)
         let text = try again.string()
-        name = FuturesServiceStreamName(text)
+        // The prefix is ours; the venue has no colons in names.
+        name = text.contains(":") ? nil : FuturesServiceStreamName(text)?.at(venue: prefix)
         if let name { names.remember(name) } else { unknown = text }
     }
 

@@ -6,9 +6,12 @@ package struct FuturesDialect: Dialect {
     /// The number of bars in a snapshot, 1 to 1,500, and of trades, 1 to 1,000, which are the limits of REST.
     let bars: Int
     let trades: Int
+    /// The prefix of the streams' names; nil if the venue is the first upstream.
+    let prefix: String?
 
-    package init(venue: FuturesVenue, bars: Int = 500, trades: Int = 500) {
+    package init(venue: FuturesVenue, bars: Int = 500, trades: Int = 500, prefix: String? = nil) {
         self.venue = venue
+        self.prefix = prefix
         self.bars = min(max(bars, 1), 1500)
         self.trades = min(max(trades, 1), 1000)
     }
@@ -17,7 +20,7 @@ package struct FuturesDialect: Dialect {
     var snapshotBars: Int { bars == 500 ? 499 : bars }
 
     package func traits(of name: FuturesServiceStreamName) -> StreamTraits? {
-        guard venue.has(name.channel) else { return nil }
+        guard venue.has(name.channel), name.prefix == prefix.map({ $0[...] }) else { return nil }
         return StreamTraits(
             endpoint: endpoint(name), hasSnapshotSource: ![.liquidation, .tradingSession, .funding].contains(name.channel),
             fetchWeight: fetchWeight(name), inquiryWeight: inquiryWeight(name), rhythm: rhythm(name),
@@ -151,12 +154,13 @@ package struct FuturesDialect: Dialect {
     private func entry(
         _ pattern: String, _ carries: String, _ rule: MergeRule, key: String? = nil, keep: Int? = nil, refetch: Bool = true
     ) -> CatalogueEntry {
-        CatalogueEntry(pattern: pattern, carries: carries, rule: rule, key: key, keep: keep, hasSnapshotSource: refetch)
+        CatalogueEntry(
+            pattern: (prefix.map { $0 + ":" } ?? "") + pattern, carries: carries, rule: rule, key: key, keep: keep, hasSnapshotSource: refetch)
     }
 
     package var upstreams: [Upstream] { [venue.upstream] }
 
-    package var hosts: (webSocket: Int, rest: Int) { (venue.webSocketURLs.count, venue.restURLs.count) }
+    package var hosts: HostCount { HostCount(webSocket: venue.webSocketURLs.count, rest: venue.restURLs.count) }
 
     package func webSocketURL(endpoint: Int, host: Int) -> String {
         venue.webSocketURLs[host % venue.webSocketURLs.count]
@@ -171,7 +175,7 @@ package struct FuturesDialect: Dialect {
 
     /// Names consist only of letters, digits and `_ @ !`, so they need no escaping.
     private func control(_ method: String, _ names: [FuturesServiceStreamName], _ request: UInt64) -> String {
-        let quoted = names.map { "\"\($0)\"" }.joined(separator: ",")
+        let quoted = names.map { "\"\($0.local)\"" }.joined(separator: ",")
         return "{\"method\":\"\(method)\",\"params\":[\(quoted)],\"id\":\(request)}"
     }
 }

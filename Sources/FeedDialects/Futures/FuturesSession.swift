@@ -66,6 +66,6 @@ extension FuturesServiceStreamName {
     /// The stream of aggregate trades from which bars of seconds are built; nil for any other stream.
     fileprivate var tradesOfBars: FuturesServiceStreamName? {
         guard channel == .bar, let symbol else { return nil }
-        return .aggregateTrade(symbol: symbol)
+        return .aggregateTrade(symbol: symbol).at(venue: prefix.map(String.init))
     }
 }

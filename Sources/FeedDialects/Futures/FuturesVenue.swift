@@ -29,7 +29,7 @@ public struct FuturesVenue: Hashable, Sendable {
         combinedPaths: ["/market/stream", "/public/stream"],
         additions: [.continuousKline, .compositeIndex, .contractInfo, .rpiDepth, .tradingSession])
 
-    /// The venues by their names.
+    /// The venues, each with one of `FuturesServiceStreamName.venues` as its name.
     public static let all = [aster, apollox, binance]
 
     /// The same venue at other hosts; nil or an empty list keeps its own hosts.

@@ -26,9 +26,15 @@ package struct StreamNameMistake: Sendable, Equatable {
 
     /// - Parameters:
     ///   - text: A text that is not a stream's name.
-    ///   - listing: The venue's listing; nil if unknown.
-    package init(_ text: String, dialect: any Dialect, listing: VenueListing?) {
-        self = NameJudge(dialect: dialect, listing: listing).mistake(text)
+    ///   - listing: Returns the listing of an upstream, in the dialect's order; nil if unknown.
+    package init(_ text: String, dialect: any Dialect, listing: (Int) -> VenueListing?) {
+        let prefix = text.prefix { $0 != ":" }
+        if prefix.endIndex < text.endIndex, let place = dialect.upstreams.dropFirst().firstIndex(where: { $0.venue != nil && $0.name == prefix }) {
+            let judge = NameJudge(dialect: dialect.parts[place], listing: listing(place), prefix: prefix + ":")
+            self = judge.mistake(String(text[text.index(after: prefix.endIndex)...]))
+        } else {
+            self = NameJudge(dialect: dialect, listing: listing(0), prefix: "").mistake(text)
+        }
     }
 
     init(_ code: Code, _ detail: String, _ suggestions: [String]) {
@@ -42,6 +48,8 @@ package struct StreamNameMistake: Sendable, Equatable {
 private struct NameJudge {
     let dialect: any Dialect
     let listing: VenueListing?
+    /// The prefix of the venue's names, with its colon, which the given text lacks; empty for the first venue.
+    let prefix: String
 
     func mistake(_ text: String) -> StreamNameMistake {
         if text.unicodeScalars.contains(where: { $0.properties.isWhitespace || $0.value < 0x20 || $0.value == 0x7F }) {
@@ -57,18 +65,23 @@ private struct NameJudge {
     private func known(_ names: [String]) -> [String] {
         var known: [String] = []
         for text in names where known.count < 3 && !known.contains(text) {
-            guard let name = FuturesServiceStreamName(text), dialect.traits(of: name) != nil, listing.map(name.isListed) ?? true else { continue }
+            guard let name = FuturesServiceStreamName(prefix + text), dialect.traits(of: name) != nil, listing.map(name.isListed) ?? true else { continue }
             known.append(name.description)
         }
         return known
     }
 
-    private func patterns(_ isWanted: (String) -> Bool) -> [String] { dialect.catalogue.map(\.pattern).filter(isWanted) }
+    private func patterns(_ isWanted: (String) -> Bool) -> [String] {
+        dialect.catalogue.map { String($0.pattern.dropFirst(prefix.count)) }.filter(isWanted)
+    }
 
     private func upstreamMistake(_ prefix: String, _ stream: String) -> StreamNameMistake {
         let upstreams = unique(patterns { $0.contains(":") }.map { String($0.prefix { $0 != ":" }) })
         let patterns = patterns { $0.hasPrefix(prefix + ":") }
         guard upstreams.contains(prefix) else {
+            if dialect.upstreams.first?.venue == prefix {
+                return StreamNameMistake(.unknownUpstream, "The names of the first venue's streams have no prefix.", known([stream]))
+            }
             let there = upstreams.isEmpty ? "only the venue, whose names have no colon" : upstreams.joined(separator: ", ")
             let near = nearMisses(prefix, in: upstreams, atMost: 3)
             return StreamNameMistake(
@@ -113,7 +126,7 @@ private struct NameJudge {
         if symbol != given {
             return StreamNameMistake(.upperCase, "Write the symbol in lower case.", known([symbol + kind]) + unlisted(symbol, kind))
         }
-        guard let name = FuturesServiceStreamName(text), dialect.traits(of: name) != nil else {
+        guard let name = FuturesServiceStreamName(prefix + text), dialect.traits(of: name) != nil else {
             let contracts = venue.forms.filter { $0.suffix.hasSuffix(kind) && $0.suffix.hasPrefix("_") }.map { $0.name(symbol) }
             if !contracts.isEmpty { return StreamNameMistake(.incomplete, "The contract is missing.", known(contracts)) }
             return StreamNameMistake(.badCharacter, "A symbol consists of letters, digits and _, at most 40 bytes.", [])

@@ -1,7 +1,7 @@
 import FeedCore
 import NIOCore
 
-/// Compares the venue's clock with this machine's, by a few requests for its time, if a reader asks for it.
+/// Compares the first venue's clock with this machine's, by a few requests for its time, if a reader asks for it.
 extension FeedEngine {
     /// The running comparison and the last one.
     struct ClockComparison {
@@ -18,7 +18,7 @@ extension FeedEngine {
         if let last = performer.value.clock.last, now.nanoseconds &- last.at.nanoseconds < Self.validity { return done(last.difference) }
         performer.value.clock.waiting.append(done)
         guard performer.value.clock.waiting.count == 1 else { return }
-        guard let url = dialect.clockURL(host: read { core, _ in core.restHost }), read({ core, now in core.restPause(now: now) }) == .zero else {
+        guard let url = parts[0].clockURL(host: read { core, _ in core.restHost() }), read({ core, now in core.restPause(now: now) }) == .zero else {
             return compared(nil)
         }
         askTime(url, besides: nil, left: Self.requests, until: now.nanoseconds &+ 2_000_000_000)
@@ -28,10 +28,10 @@ extension FeedEngine {
         let patience = deadline &- Moment.current.instant.nanoseconds
         guard left > 0, patience > 0 else { return compared(known) }
         let requested = WallClock.nanoseconds / 1000
-        get(RESTRequest(url: url, timeout: .nanoseconds(patience))).assumeIsolated().whenComplete { result in
+        get(RESTRequest(url: url, timeout: .nanoseconds(patience)), from: 0).assumeIsolated().whenComplete { result in
             let answered = WallClock.nanoseconds / 1000
             guard case .success(let response) = result,
-                case .success(let time) = self.dialect.decodeClock(RESTAnswer(response)),
+                case .success(let time) = self.parts[0].decodeClock(RESTAnswer(response)),
                 let difference = ClockDifference(requested: requested, answered: answered, time: time)
             else { return self.compared(known) }
             var narrowed = known ?? difference

@@ -15,7 +15,8 @@ extension FeedEngine {
 
     func connect(_ id: ConnectionID, endpoint: Int, line: Int, _ route: UpstreamRoute) {
         if case .login(let request, let then) = route.way { return login(id, endpoint: endpoint, line: line, request, then) }
-        if case .polled = route.way, let venue = venueREST {
+        let upstream = dialect.upstream(of: endpoint)
+        if case .polled = route.way, let venue = dialect.venueREST(of: upstream) {
             let link = PollingLink(engine: self, id: id, venue: venue)
             return link.open { failure in
                 self.count(endpoint) { if failure == nil { $0.connects &+= 1 } else { $0.failedConnects &+= 1 } }
@@ -26,7 +27,6 @@ extension FeedEngine {
                 self.closed(id, failure.message, retryAfter: failure.retryAfterMs.map { .milliseconds($0) })
             }
         }
-        let upstream = dialect.upstream(of: endpoint)
         let way = lines.indices.contains(upstream) && lines[upstream].indices.contains(line) ? lines[upstream][line] : UpstreamLine()
         let link = FrameReceiver(
             engine: self, id: id, upstream: upstream, route: route, recorder: upstream == 0 ? recorder : nil, line: line,

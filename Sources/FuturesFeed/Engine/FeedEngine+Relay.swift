@@ -29,9 +29,6 @@ struct Relay {
 }
 
 extension FeedEngine {
-    /// The venue's own REST paths; nil if the upstream is not a venue.
-    package var venueREST: VenueREST? { (dialect as? any MirroredDialect)?.venueREST }
-
     /// Every answer is new.
     package var mayAnswerLate: Bool { false }
 
@@ -43,29 +40,36 @@ extension FeedEngine {
         performer.value.lastRelay &+= 1
         let id = RelayID(performer.value.lastRelay)
         performer.value.relays[id] = Relay(request: request, name: name, answer: answer)
-        loop.execute { self.step(.relay(id, weight: request.weight)) }
-        return { if self.performer.value.relays[id] != nil { self.step(.relay(id, weight: request.weight)) } }
+        let wish = FeedInput.relay(upstream: request.upstream, id, weight: request.weight)
+        loop.execute { self.step(wish) }
+        return { if self.performer.value.relays[id] != nil { self.step(wish) } }
     }
 
-    /// The venue's time derived from its data, ms since 1970 UTC; nil before the first message. This machine's clock may be wrong by hours.
-    package var venueTime: Int64? { read { core, now in core.venueTime(at: now) } }
+    /// An upstream's time derived from its data, ms since 1970 UTC; nil before the first message. This machine's clock may be wrong by hours.
+    package func venueTime(of upstream: Int) -> Int64? { read { core, now in core.venueTime(of: upstream, at: now) } }
 
-    func passOn(_ id: RelayID, host: Int) {
-        guard let venue = venueREST, let relay = performer.value.relays[id] else { return step(.relayed(id, nil)) }
-        get(RESTRequest(url: venue.url(relay.request, host: host), timeout: .seconds(5))).assumeIsolated().whenComplete { result in
+    func passOn(_ id: RelayID, to upstream: Int, host: Int) {
+        guard let relay = performer.value.relays[id] else { return step(.relayed(upstream: upstream, id, nil)) }
+        guard let venue = dialect.venueREST(of: upstream) else {
+            performer.value.relays[id] = nil
+            step(.relayed(upstream: upstream, id, nil))
+            return relay.answer(.failure(FeedError(.noSnapshotSource, "The upstream has no REST paths.")))
+        }
+        let request = RESTRequest(url: venue.url(relay.request, host: host), timeout: .seconds(5))
+        get(request, from: upstream).assumeIsolated().whenComplete { result in
             let answer: Result<RelayedAnswer, FeedError> = result.mapError { FeedError(transport: $0) }.flatMap { response in
                 let answer = RESTAnswer(response)
                 if let failure = venue.failure(answer, to: relay.request) { return .failure(failure) }
                 return .success(RelayedAnswer(status: answer.status, body: answer.body))
             }
             self.performer.value.relays[id] = nil
-            if case .failure(let error) = answer { self.step(.relayed(id, error)) } else { self.step(.relayed(id, nil)) }
+            if case .failure(let error) = answer { self.step(.relayed(upstream: upstream, id, error)) } else { self.step(.relayed(upstream: upstream, id, nil)) }
             // The gateway must have the list that its readers have, so that it accepts every symbol in a relayed one.
             if case .success(let told) = answer, told.status == 200, let listing = venue.listing(relay.request, told.body) {
-                self.takeListing(listing)
+                self.takeListing(listing, of: upstream)
             }
             if let name = relay.name, case .success(let told) = answer,
-                case .success(let rows) = venue.content(of: name, [told.body], now: self.venueTime ?? .min)
+                case .success(let rows) = venue.content(of: name, [told.body], now: self.venueTime(of: upstream) ?? .min)
             {
                 self.step(.told(name, rows))
             }

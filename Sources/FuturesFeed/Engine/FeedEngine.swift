@@ -23,6 +23,8 @@ package final class FeedEngine: Sendable {
 
     private let state: NIOLockedValueBox<State>
     package let dialect: any Dialect
+    /// The upstreams' own dialects, in the order of the upstreams.
+    let parts: [any Dialect]
     package let loop: any EventLoop
     /// The epochs before this engine; nil if it does not continue another feed.
     let past: EpochTable?
@@ -51,8 +53,8 @@ package final class FeedEngine: Sendable {
         /// When the current message was received; nil between messages.
         var messageReceivedAt: Instant?
         var clock = ClockComparison()
-        /// When the venue's list was last read or requested; nil before the first time.
-        var listingReadAt: Instant?
+        /// By upstream: when its list was last read or requested.
+        var listingReadAt: [Int: Instant] = [:]
         /// Why a URL cannot be reached, as last logged.
         var troubles: [String: String] = [:]
     }
@@ -64,11 +66,11 @@ package final class FeedEngine: Sendable {
         dialect: any Dialect, configuration: FeedCore.Configuration, lines: [[UpstreamLine]] = [], epoch: UInt64 = .random(in: .min ... .max),
         past: EpochTable? = nil, seed: UInt64, recorder: (any FrameRecorder)? = nil, logger: Logger
     ) {
-        (self.dialect, self.past, self.recorder) = (dialect, past, recorder)
+        (self.dialect, self.parts, self.past, self.recorder) = (dialect, dialect.parts, past, recorder)
         self.lines = lines
         self.logger = logger
         var configuration = configuration
-        (configuration.webSocketHosts, configuration.restHosts) = dialect.hosts
+        configuration.hosts = parts.map(\.hosts)
         for (upstream, lines) in lines.enumerated() { configuration.lines[upstream] = lines.count }
         let core = FeedCore(configuration: configuration, epoch: epoch, seed: seed, traits: { dialect.traits(of: $0) })
         state = NIOLockedValueBox(State(core: core))
@@ -253,8 +255,8 @@ package final class FeedEngine: Sendable {
             performer.value.links.removeValue(forKey: id)?.close(code: 1000, reason: "")
         case .fetch(let name, let request):
             fetch(name, request)
-        case .relay(let id, let host):
-            passOn(id, host: host)
+        case .relay(let upstream, let id, let host):
+            passOn(id, to: upstream, host: host)
         case .refuseRelay(let id, let error):
             performer.value.relays.removeValue(forKey: id)?.answer(.failure(error))
         }
@@ -280,15 +282,15 @@ package final class FeedEngine: Sendable {
         reader?.receive(event)
     }
 
-    /// Sends one request. If it failed because the venue had just closed a pooled connection, tries once more.
-    func get(_ request: RESTRequest) -> EventLoopFuture<RESTResponse> {
+    /// Sends one request to an upstream. If it failed because the server had just closed a pooled connection, tries once more.
+    func get(_ request: RESTRequest, from upstream: Int) -> EventLoopFuture<RESTResponse> {
         let request = request.allowing(bodyBytes: 32 << 20)
         return rest.get(request, on: loop).flatMapError { error in
             guard (error as? TransportError)?.code == .closed else { return self.loop.makeFailedFuture(error) }
             return self.rest.get(request, on: self.loop)
         }.map { response in
-            if let used = self.dialect.usedWeightHeader.flatMap({ response.headers.first(name: $0) }).flatMap({ Int($0) }) {
-                self.step(.usedWeight(used))
+            if let used = self.parts[upstream].usedWeightHeader.flatMap({ response.headers.first(name: $0) }).flatMap({ Int($0) }) {
+                self.step(.usedWeight(upstream: upstream, used))
             }
             return response
         }
@@ -305,18 +307,21 @@ package final class FeedEngine: Sendable {
             step(.fetched(name, attempt: request.attempt, .failure(FeedError(.noSnapshotSource, "The venue has no REST source for \(name)."))))
             return
         }
-        get(asked).whenComplete { result in
-            let venueTime = self.venueTime ?? .min
+        let upstream = dialect.upstream(of: name)
+        get(asked, from: upstream).whenComplete { result in
+            let venueTime = self.venueTime(of: upstream) ?? .min
             let content = result.mapError { FeedError(transport: $0) }.flatMap { response in
                 let answer = RESTAnswer(response)
                 let content = self.dialect.decodeSnapshot(of: name, answer, now: venueTime)
-                if case .success = content, name.channel == .depth, let symbol = name.symbol {
+                if case .success = content, name.channel == .depth, upstream == 0, let symbol = name.symbol {
                     answer.body.withUnsafeBufferPointer { self.recorder?.record($0, of: symbol.lowercased(), line: 0, at: WallClock.nanoseconds) }
                 }
                 return content
             }
-            if let endpoint = self.dialect.traits(of: name)?.endpoint {
-                if case .success = content { self.count(endpoint) { $0.fetches &+= 1 } } else { self.count(endpoint) { $0.failedFetches &+= 1 } }
+            if case .success = content {
+                self.performer.value.traffic[upstream].fetches &+= 1
+            } else {
+                self.performer.value.traffic[upstream].failedFetches &+= 1
             }
             self.step(.fetched(name, attempt: request.attempt, content))
         }

@@ -68,28 +68,26 @@ package protocol FeedDemand: AnyObject, Sendable {
     func step(_ input: FeedInput)
 }
 
-/// The venue behind a feed: its list of symbols, its clock and its REST paths.
+/// The venues behind a feed: their lists of symbols, their clocks and their REST paths. An `upstream` is a place in the dialect's list of upstreams.
 package protocol VenueAsking: AnyObject, Sendable {
     var loop: any EventLoop { get }
     /// Whether a stream with this name is available.
     func knows(_ name: FuturesServiceStreamName) -> Bool
     /// Whether the venue had a stream with this name and has settled its symbol.
     func isSettled(_ name: FuturesServiceStreamName) -> Bool
-    /// The venue's listing; nil until it arrives.
-    var listing: VenueListing? { get }
-    /// Requests the venue's list again because a requested symbol is missing from it, unless that was done recently. Call it from any thread.
-    func refreshListing()
-    /// The venue's time derived from its data, ms since 1970 UTC; nil if it is unknown.
-    var venueTime: Int64? { get }
-    /// Compares the venue's clock with this machine's.
+    /// A venue's listing; nil until it arrives.
+    func listing(of upstream: Int) -> VenueListing?
+    /// Requests a venue's list again because a requested symbol is missing from it, unless that was done recently. Call it from any thread.
+    func refreshListing(of upstream: Int)
+    /// A venue's time derived from its data, ms since 1970 UTC; nil if it is unknown.
+    func venueTime(of upstream: Int) -> Int64?
+    /// Compares the first venue's clock with this machine's.
     ///
     /// - Parameter done: Called once, on the loop; with nil if this process sends the venue no requests, or the venue does not answer within two
     ///   seconds.
     func compareClock(_ done: @escaping @Sendable (ClockDifference?) -> Void)
-    /// The request weight used in the current clock minute, and the venue's limit.
-    var weight: (used: Int, limit: Int) { get }
-    /// The venue's own REST paths; nil if the upstream is not a venue.
-    var venueREST: VenueREST? { get }
+    /// The request weight used at a venue in the current clock minute, and its limit.
+    func weight(of upstream: Int) -> (used: Int, limit: Int)
     /// Whether an answer to `relay` may be one that another node kept.
     var mayAnswerLate: Bool { get }
     /// Passes a request on to the venue when there is weight for it. Call it on the feed's loop.
@@ -104,6 +102,11 @@ package protocol VenueAsking: AnyObject, Sendable {
         _ request: VenueRelay, newestOf name: FuturesServiceStreamName?, maxAge: Int64?,
         _ answer: @escaping (Result<RelayedAnswer, FeedError>) -> Void
     ) -> (() -> Void)?
+}
+
+extension VenueAsking {
+    /// The first venue's listing; nil until it arrives.
+    package var listing: VenueListing? { listing(of: 0) }
 }
 
 /// The nodes that serve the same feed, as seen by one of them.
@@ -133,7 +136,8 @@ package struct FeedValues: Sendable {
 package struct FeedStatuses: Sendable {
     package let streams: [StreamStatus]
     package let lines: [LineStatus]
-    package let knowsSymbols: Bool
+    /// Whether each upstream has listed its symbols, in the dialect's order; nil for one that has no list.
+    package let knowsSymbols: [Bool?]
     package let now: Instant
     /// Why readers should use another node; nil if they should not.
     package var trouble: String?
@@ -144,9 +148,16 @@ package struct FeedGauges: Sendable {
     package let counters: FeedCounters
     package let connections: [ConnectionStatus]
     package let lines: [LineStatus]
+    /// The request budget of each upstream, in the dialect's order; one that has no budget is at zero.
+    package let budgets: [RequestBudget]
+}
+
+/// The use of an upstream's REST.
+package struct RequestBudget: Sendable {
+    /// The request weight used in the current clock minute, and the upstream's limit.
     package let weight: (used: Int, limit: Int)
-    /// How long from now the venue asked for no REST requests.
-    package let restPause: Duration
+    /// How long from now the upstream asked for no REST requests.
+    package let pause: Duration
 }
 
 extension FeedEngine: ServedFeed {
@@ -177,7 +188,8 @@ extension FeedEngine: ServedFeed {
 
     package func statuses() -> FeedStatuses {
         read { core, now in
-            FeedStatuses(streams: core.statuses(now: now), lines: core.lineStatuses, knowsSymbols: core.knowsSymbols, now: now)
+            FeedStatuses(streams: core.statuses(now: now), lines: core.lineStatuses, 
+                knowsSymbols: parts.indices.map { parts[$0].listingURL(host: 0) == nil ? nil : core.knowsSymbols(of: $0) }, now: now)
         }
     }
 
@@ -192,15 +204,15 @@ extension FeedEngine: ServedFeed {
 
     package func isSettled(_ name: FuturesServiceStreamName) -> Bool { read { core, _ in core.isSettled(name) } }
 
-    package var listing: VenueListing? { read { core, _ in core.listing } }
+    package func listing(of upstream: Int) -> VenueListing? { read { core, _ in core.listing(of: upstream) } }
 
-    package var weight: (used: Int, limit: Int) { read { core, _ in core.weight(now: .current) } }
+    package func weight(of upstream: Int) -> (used: Int, limit: Int) { read { core, _ in core.weight(of: upstream, now: .current) } }
 
     package var gauges: FeedGauges {
         read { core, now in
             FeedGauges(
-                counters: core.counters, connections: core.connectionStatuses, lines: core.lineStatuses, weight: core.weight(now: .current),
-                restPause: core.restPause(now: now))
+                counters: core.counters, connections: core.connectionStatuses, lines: core.lineStatuses,
+                budgets: parts.indices.map { RequestBudget(weight: core.weight(of: $0, now: .current), pause: core.restPause(of: $0, now: now)) })
         }
     }
 }

@@ -74,7 +74,7 @@ package final class SharedRelays<Kept: Sendable>: Sendable {
         let receivedAt = Instant(nanoseconds: now.nanoseconds - answer.ageMs * 1_000_000)
         let (kept, bytes) = keep(answer, receivedAt)
         state.value.kept.keep(
-            kept, bytes: bytes, to: relay, for: answer.lifetime(of: relay, at: feed.venueTime), receivedAt: receivedAt, now: now)
+            kept, bytes: bytes, to: relay, for: answer.lifetime(of: relay, at: feed.venueTime(of: relay.upstream)), receivedAt: receivedAt, now: now)
         return kept
     }
 }

@@ -62,7 +62,7 @@ final class LogIngest {
         engine.inherit(
             node.inherited(), because: "The ingest stopped; another one took over.", epoch: epoch, behind: head, for: heir,
             heardAt: heardAt ?? now.instant, listener: collector)
-        engine.loadListing()
+        engine.loadListings()
         heirUntil = .now() + Self.patience
     }
 
@@ -153,7 +153,8 @@ private final class Collector: FeedListener {
         var incidents: [FuturesServiceStreamName: Int64] = [:]
         /// The time of each stream's last verification in the log, apart from those by events.
         var verified: [FuturesServiceStreamName: Int64] = [:]
-        var listing: FeedRecord?
+        /// By upstream.
+        var listings: [Int: FeedRecord] = [:]
     }
 
     private let node: LogNode
@@ -196,17 +197,18 @@ private final class Collector: FeedListener {
         // A status may describe content that is not in the log yet. The next period then writes it.
         if engine.hasToldAll { addVerified(statuses, moment) }
         var gauges = IngestGauges()
-        gauges.weight = engine.weight
-        gauges.restPauseMs = Int64(engine.gauges.restPause / .milliseconds(1))
-        gauges.venueAheadMs = engine.venueTime.map { $0 &- moment.wallClock }
+        gauges.venues = engine.gauges.budgets.enumerated().map { upstream, budget in
+            VenueGauges(
+                weight: budget.weight, restPauseMs: Int64(budget.pause / .milliseconds(1)),
+                aheadMs: engine.venueTime(of: upstream).map { $0 &- moment.wallClock })
+        }
         gauges.lines = statuses.lines
         add(gauges.record, number: nil)
-        guard let listing = engine.listing.map(ListingRecord.record) else { return }
-        let isNew = state.withLockedValue { state in
-            defer { state.listing = listing }
-            return state.listing != listing
+        for upstream in engine.dialect.upstreams.indices {
+            guard let listing = engine.listing(of: upstream).map({ ListingRecord.record($0, of: upstream) }) else { continue }
+            let isNew = state.withLockedValue { $0.listings.updateValue(listing, forKey: upstream) != listing }
+            if isNew || part == 0 { add(listing, number: nil) }
         }
-        if isNew || part == 0 { add(listing, number: nil) }
     }
 
     /// Writes the moment of the verification itself, because a status may wait in the writer's queue and its `unverifiedMs` counts from its creation.

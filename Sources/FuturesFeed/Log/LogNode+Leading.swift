@@ -60,7 +60,7 @@ extension LogNode {
         if state.value.role.shadow == nil {
             let shadow = ShadowFeed(feed.engine(epoch: .random(in: .min ... .max), logger))
             // The listing contains the venue's weight limit.
-            shadow.engine.loadListing()
+            shadow.engine.loadListings()
             state.value.role.shadow = shadow
             shared.withLockedValue { $0.shadow = shadow.engine }
         }

@@ -124,7 +124,7 @@ extension LogNode: ServedFeed {
             let (clock, now) = (shared.mirror.clock, Moment.current.instant)
             let streams = shared.mirror.isServing ? shared.mirror.streams.values.map { $0.status(clock, now: now) } : []
             return FeedStatuses(
-                streams: streams, lines: shared.mirror.gauges?.lines ?? [], knowsSymbols: shared.mirror.listing != nil, now: now,
+                streams: streams, lines: shared.mirror.gauges?.lines ?? [], knowsSymbols: parts.indices.map { parts[$0].listingURL(host: 0) == nil ? nil : shared.mirror.listings[$0] != nil }, now: now,
                 trouble: shared.mirror.trouble(now: now))
         }
     }
@@ -149,30 +149,33 @@ extension LogNode: ServedFeed {
 
     package func knows(_ name: FuturesServiceStreamName) -> Bool {
         guard dialect.traits(of: name) != nil else { return false }
+        let upstream = dialect.upstream(of: name)
         return shared.withLockedValue { shared in
-            shared.mirror.streams[name] != nil || shared.mirror.listing.map { name.isListed(in: $0) } ?? true
+            shared.mirror.streams[name] != nil || shared.mirror.listings[upstream].map { name.isListed(in: $0) } ?? true
         }
     }
 
     package func isSettled(_ name: FuturesServiceStreamName) -> Bool {
-        guard dialect.traits(of: name) != nil, let listing else { return false }
+        guard dialect.traits(of: name) != nil, let listing = listing(of: dialect.upstream(of: name)) else { return false }
         return name.isSettled(in: listing)
     }
 
-    package func refreshListing() {
+    package func refreshListing(of upstream: Int) {
         loop.execute {
             let now = Moment.current.instant
-            guard self.venueREST != nil, self.state.value.listingAskedAt.map({ $0 + FeedEngine.listingRefresh <= now }) ?? true else { return }
-            self.state.value.listingAskedAt = now
+            guard let venue = self.dialect.venueREST(of: upstream),
+                self.state.value.listingAskedAt[upstream].map({ $0 + FeedEngine.listingRefresh <= now }) ?? true
+            else { return }
+            self.state.value.listingAskedAt[upstream] = now
             // The ingest reads the answer and publishes the list in the log.
-            _ = self.relay(VenueREST.listingRelay, newestOf: nil, maxAge: FeedEngine.listingRefresh.nanoseconds / 1_000_000) { _ in }
+            _ = self.relay(venue.listingRelay, newestOf: nil, maxAge: FeedEngine.listingRefresh.nanoseconds / 1_000_000) { _ in }
         }
     }
 
-    package var listing: VenueListing? { shared.withLockedValue { $0.mirror.listing } }
+    package func listing(of upstream: Int) -> VenueListing? { shared.withLockedValue { $0.mirror.listings[upstream] } }
 
-    package var venueTime: Int64? {
-        let (time, ahead) = shared.withLockedValue { ($0.mirror.clock.time(at: Moment.current.instant), $0.mirror.gauges?.venueAheadMs) }
+    package func venueTime(of upstream: Int) -> Int64? {
+        let (time, ahead) = shared.withLockedValue { ($0.mirror.clock.time(at: Moment.current.instant), $0.mirror.gauges?.venue(upstream).aheadMs) }
         guard let time, let ahead else { return nil }
         return time &+ ahead
     }
@@ -182,19 +185,20 @@ extension LogNode: ServedFeed {
         engine.loop.execute { engine.compareClock { clock in self.loop.execute { done(clock) } } }
     }
 
-    package var weight: (used: Int, limit: Int) { shared.withLockedValue { $0.mirror.gauges?.weight ?? (0, 0) } }
+    package func weight(of upstream: Int) -> (used: Int, limit: Int) {
+        shared.withLockedValue { $0.mirror.gauges?.venue(upstream).weight ?? (0, 0) }
+    }
 
     /// Values that only the engine counts are reported by the node that has it.
     package var gauges: FeedGauges {
         if let engine = shared.withLockedValue({ $0.engine }) { return engine.gauges }
         let gauges = shared.withLockedValue { $0.mirror.gauges } ?? IngestGauges()
         return FeedGauges(
-            counters: FeedCounters(), connections: [], lines: gauges.lines, weight: gauges.weight, restPause: .milliseconds(gauges.restPauseMs))
+            counters: FeedCounters(), connections: [], lines: gauges.lines,
+            budgets: parts.indices.map(gauges.venue).map { RequestBudget(weight: $0.weight, pause: .milliseconds($0.restPauseMs)) })
     }
 
     package var traffic: [UpstreamTraffic] { shared.withLockedValue { $0.traffic } ?? dialect.upstreams.map { _ in UpstreamTraffic() } }
-
-    package var venueREST: VenueREST? { (dialect as? any MirroredDialect)?.venueREST }
 
     package func relay(
         _ request: VenueRelay, newestOf name: FuturesServiceStreamName?, maxAge: Int64?,

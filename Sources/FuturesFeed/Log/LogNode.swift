@@ -61,7 +61,8 @@ package final class LogNode: Sendable {
         var tasks: [RepeatedTask] = []
         var isStopped = false
         /// When the ingest was last asked for the venue's list.
-        var listingAskedAt: Instant?
+        /// By upstream.
+        var listingAskedAt: [Int: Instant] = [:]
         /// Called when the writer has appended everything.
         var isAppended: (() -> Void)?
     }
@@ -70,6 +71,8 @@ package final class LogNode: Sendable {
     static let demandPeriod = Duration.seconds(5)
 
     package let dialect: any Dialect
+    /// The upstreams' own dialects, in the order of the upstreams.
+    let parts: [any Dialect]
     package let loop: any EventLoop
     let configuration: ClusterConfiguration
     let feed: FuturesFeedConfiguration
@@ -83,7 +86,7 @@ package final class LogNode: Sendable {
     package init(_ configuration: ClusterConfiguration, feed: FuturesFeedConfiguration, logger: Logger) {
         (self.configuration, self.feed, self.logger) = (configuration, feed, logger)
         let dialect = feed.dialect
-        self.dialect = dialect
+        (self.dialect, parts) = (dialect, dialect.parts)
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         loop = group.next()
         shared = NIOLockedValueBox(Shared(mirror: FeedMirror { dialect.traits(of: $0)?.limit ?? 1000 }))

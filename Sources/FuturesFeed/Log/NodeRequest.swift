@@ -18,6 +18,7 @@ enum NodeRequest: Equatable {
     private static let messageMark = "="
     /// More names than any node needs.
     private static let mostNames = 100_000
+    private static let mostUpstreams = 1_000
 
     /// Lines of text: the kind of request, then its arguments.
     var bytes: [UInt8] {
@@ -27,7 +28,8 @@ enum NodeRequest: Equatable {
         case .refetch(let node, let name): Self.lines(["refetch", node, name.description])
         case .relay(let relay, let name, let maxAge):
             Self.lines(
-                ["relay", relay.target, String(relay.weight), relay.keep.text, name?.description ?? "", maxAge.map { String($0) } ?? ""])
+                ["relay", relay.target, String(relay.weight), relay.keep.text, name?.description ?? "", maxAge.map { String($0) } ?? ""]
+                    + (relay.upstream == 0 ? [] : [String(relay.upstream)]))
         case .rest(let token, let part): Self.lines(["rest", token, String(part)])
         case .question(let body): Array("question\n".utf8) + body
         }
@@ -52,13 +54,14 @@ enum NodeRequest: Equatable {
         case ("refetch", 3):
             guard let name = FuturesServiceStreamName(lines[2]) else { return nil }
             self = .refetch(node: lines[1], name)
-        case ("relay", 6):
+        case ("relay", 6), ("relay", 7):
+            let upstream = lines.count > 6 ? Int(lines[6]) : 0
             // The target is sent to the venue unchanged.
-            guard lines[1].hasPrefix("/"), lines[1].utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), let weight = Int(lines[2]),
+            guard let upstream, (0...Self.mostUpstreams).contains(upstream), lines[1].hasPrefix("/"), lines[1].utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), let weight = Int(lines[2]),
                 (0...10_000).contains(weight), let keep = VenueKeep(lines[3])
             else { return nil }
             self = .relay(
-                VenueRelay(target: lines[1], weight: weight, keep: keep), newestOf: FuturesServiceStreamName(lines[4]),
+                VenueRelay(upstream: upstream, target: lines[1], weight: weight, keep: keep), newestOf: FuturesServiceStreamName(lines[4]),
                 maxAge: Int64(lines[5]).map { max($0, 0) })
         case ("rest", 3):
             guard let part = Int(lines[2]) else { return nil }

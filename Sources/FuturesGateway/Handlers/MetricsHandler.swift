@@ -5,7 +5,7 @@ import Tape
 struct MetricsHandler: Sendable {
     let hub: EventHub
     let memory: MemoryWatch
-    let mirror: VenueMirror?
+    let mirrors: [VenueMirror]
     let agents: AgentTally
     let tape: Tape?
     let frames: FrameTape?
@@ -14,14 +14,14 @@ struct MetricsHandler: Sendable {
     /// Collects the numbers of each thread, and writes the text on none of these threads.
     func answer(_ request: HTTPRequest, _ responder: HTTPResponder) {
         let (http, process, log, memory) = (responder.serverReading, ProcessReading(), log(), memory.reading)
-        hub.tables.read(hub) { [mirror, agents, tape, frames] table in
+        hub.tables.read(hub) { [mirrors, agents, tape, frames] table in
             hub.run { hub in
                 let feed = hub.reading
-                let venue = mirror?.reading
+                let venues = mirrors.map(\.reading)
                 let rings = hub.rings.reading
                 hub.rings.measure { fanOut in
                     let reading = GatewayReading(
-                        feed: feed, streams: table, tape: tape?.reading, frames: frames?.reading, venue: venue, agents: agents.reading,
+                        feed: feed, streams: table, tape: tape?.reading, frames: frames?.reading, venues: venues, agents: agents.reading,
                         fanOut: fanOut,
                         rings: rings, http: http, process: process, memory: memory, log: log)
                     responder.respond(200) { Self.response(reading) }

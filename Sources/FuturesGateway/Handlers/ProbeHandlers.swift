@@ -24,8 +24,9 @@ struct ProbeHandlers: Sendable {
     }
 
     /// `GET /readyz`: whether data arrives from every upstream with readers, which of its lines are lost, and why nothing is recorded. Without
-    /// readers, the gateway is ready when the venue has listed its symbols.
+    /// readers, the gateway is ready when a venue has listed its symbols. With `venue`, only that upstream counts.
     func ready(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        if let name = request.query("venue") { return ready(name, responder) }
         // A failing disk does not affect readers, so it must not make load balancers send them elsewhere.
         let recording = tape?.reading.trouble.map { "nothing is recorded: \($0.message)\n" } ?? ""
         hub.tables.read(hub) {
@@ -34,24 +35,53 @@ struct ProbeHandlers: Sendable {
         }
     }
 
-    /// The upstreams that have lost lines without an effect on readers.
+    private func ready(_ name: String, _ responder: HTTPResponder) {
+        hub.tables.read(hub) { table in
+            guard let upstream = table.upstreams.first(where: { $0.name == name }) else {
+                let names = table.upstreams.map(\.name).joined(separator: ", ")
+                return responder.respond(Self.text(404, "there is no upstream with this name; available: \(names)\n"))
+            }
+            if table.isStopping { return responder.respond(Self.text(503, "draining\n")) }
+            if let trouble = table.trouble { return responder.respond(Self.text(503, trouble + "\n")) }
+            let now = Moment.current.instant
+            if upstream.isDown { return responder.respond(Self.text(503, Self.silence(upstream, now))) }
+            if upstream.isListed == false, !upstream.isReached { return responder.respond(Self.text(503, Self.unlisted(upstream, now))) }
+            responder.respond(Self.text(200, "ready\n" + Self.lines(upstream)))
+        }
+    }
+
+    /// What the upstreams lack without an effect on readers.
     private static func lines(_ table: StatusTable) -> String {
         table.upstreams.map { upstream in
-            guard let lines = upstream.lines, lines.open < lines.of else { return "" }
-            return "\(lines.open) of \(lines.of) lines to \(upstream.name)\n"
+            let isMissing = upstream.isListed == false && !upstream.isReached && !upstream.isDown
+            return lines(upstream) + (isMissing ? unlisted(upstream, Moment.current.instant) : "")
         }.joined()
+    }
+
+    private static func lines(_ upstream: StatusTable.Upstream) -> String {
+        guard let lines = upstream.lines, lines.open < lines.of else { return "" }
+        return "\(lines.open) of \(lines.of) lines to \(upstream.name)\n"
+    }
+
+    private static func silence(_ upstream: StatusTable.Upstream, _ now: Instant) -> String {
+        "no data flows from \(upstream.name) (streams read: \(upstream.read))\(trouble(upstream, now))\n"
+    }
+
+    private static func unlisted(_ upstream: StatusTable.Upstream, _ now: Instant) -> String {
+        "\(upstream.name) has not listed its symbols yet\(trouble(upstream, now))\n"
+    }
+
+    private static func trouble(_ upstream: StatusTable.Upstream, _ now: Instant) -> String {
+        upstream.trouble.map { "; \(now.milliseconds(since: $0.at) / 1000) s ago: \($0.text)" } ?? ""
     }
 
     /// Why no data arrives, one line per upstream.
     private static func reasons(_ table: StatusTable, _ now: Instant) -> String {
         if table.isStopping { return "draining\n" }
         if let trouble = table.trouble { return trouble + "\n" }
-        func trouble(_ upstream: StatusTable.Upstream) -> String {
-            upstream.trouble.map { "; \(now.milliseconds(since: $0.at) / 1000) s ago: \($0.text)" } ?? ""
-        }
-        let lines = table.down.map { "no data flows from \($0.name) (streams read: \($0.read))\(trouble($0))\n" }
+        let lines = table.down.map { silence($0, now) }
         guard lines.isEmpty else { return lines.joined() + Self.lines(table) }
-        return "\(table.upstreams.first?.name ?? "the venue") has not listed its symbols yet\(table.upstreams.first.map(trouble) ?? "")\n"
+        return table.upstreams.first.map { unlisted($0, now) } ?? "the venue has not listed its symbols yet\n"
     }
 
     /// `GET /openapi.yaml`: the API contract.

@@ -13,7 +13,7 @@ struct VenueHandlers: Sendable {
         }
         let others = ["/fapi/{version}/{path}", "/fapi/{version}/{path}/{rest}", "/futures/data/{path}", "/api/v3/{path}", "/dapi/v1/{path}"]
         let lists = ["/api/v3/exchangeInfo", "/sapi/api/v3/exchangeInfo", "/sapi/{version}/api/v3/exchangeInfo", "/dapi/v1/exchangeInfo"]
-        for prefix in ["", "/k/{key}"] {
+        for prefix in ["", "/k/{key}"].map({ $0 + mirror.prefix }) {
             for route in mirror.venue.paths.map(Self.route(of:)) + lists + others { router.on("GET", prefix + route, guarded(answer)) }
             for method in ["POST", "PUT", "DELETE"] {
                 for route in others { router.on(method, prefix + route, guarded { _, responder, _ in responder.respond(Self.response(.keyed)) }) }
@@ -28,11 +28,13 @@ struct VenueHandlers: Sendable {
     }
 
     private func answer(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
-        let segments = request.parameters["key"] == nil ? request.segments : Array(request.segments.dropFirst(2))
-        let (listing, now) = (mirror.hub.feed.listing, mirror.hub.feed.venueTime)
+        let before = (request.parameters["key"] == nil ? 0 : 2) + (mirror.prefix.isEmpty ? 0 : 1)
+        let segments = Array(request.segments.dropFirst(before))
+        let (feed, upstream) = (mirror.hub.feed, mirror.venue.upstream)
+        let (listing, now) = (feed.listing(of: upstream), feed.venueTime(of: upstream))
         let found = mirror.venue.answer(segments, request.query, now: now) { symbol in
             let isListed = listing.map { $0.symbols.contains(symbol) || $0.settled.contains(symbol) || $0.assetIndices.contains(symbol) } ?? true
-            if !isListed { mirror.hub.feed.refreshListing() }
+            if !isListed { feed.refreshListing(of: upstream) }
             return isListed
         }
         guard let (path, answer) = found else {
@@ -73,8 +75,9 @@ struct VenueHandlers: Sendable {
     }
 
     /// The venue's response to a target with invalid escapes or control characters; nil if it is not one of the venue's paths.
-    static func malformed(_ target: String) -> HTTPResponse? {
-        ["/fapi/", "/futures/data/", "/api/", "/dapi/", "/sapi/", "/k/"].contains(where: target.hasPrefix)
+    static func malformed(_ target: String, _ mirrors: [VenueMirror]) -> HTTPResponse? {
+        let paths = mirrors.flatMap { mirror in ["/fapi/", "/futures/data/", "/api/", "/dapi/", "/sapi/"].map { mirror.prefix + $0 } } + ["/k/"]
+        return !mirrors.isEmpty && paths.contains(where: target.hasPrefix)
             ? response(VenueRefusal(code: -1100, "Illegal characters found in a parameter.")) : nil
     }
 

@@ -129,21 +129,21 @@ extension EventHub {
     /// Whether the name is a stream that can be read. Call it from any thread.
     nonisolated func knows(_ name: FuturesServiceStreamName) -> Bool {
         if feed.knows(name) { return true }
-        if feed.dialect.traits(of: name) != nil, !feed.isSettled(name) { feed.refreshListing() }
+        if feed.dialect.traits(of: name) != nil, !feed.isSettled(name) { feed.refreshListing(of: feed.dialect.upstream(of: name)) }
         return false
     }
 
-    /// The upstreams. The venue's data is simulated if the configuration or the venue says so.
+    /// The upstreams. A venue's data is simulated if the configuration or the venue says so.
     nonisolated var upstreams: [Upstream] {
-        let known = feed.dialect.upstreams
-        guard let first = known.first, !first.isSimulated, feed.listing?.isSimulated == true else { return known }
-        return [Upstream(name: first.name, venue: first.venue, isSimulated: true, lines: first.lines)] + known.dropFirst()
+        feed.dialect.upstreams.enumerated().map { place, known in
+            guard !known.isSimulated, feed.listing(of: place)?.isSimulated == true else { return known }
+            return Upstream(name: known.name, venue: known.venue, isSimulated: true, lines: known.lines)
+        }
     }
 
     /// Whether the data of the stream's upstream is simulated.
     nonisolated func isSimulated(_ name: FuturesServiceStreamName) -> Bool {
-        let upstream = name.upstream.map { prefix in upstreams.first { $0.name == prefix.name } } ?? upstreams.first
-        return upstream?.isSimulated ?? false
+        upstreams[feed.dialect.upstream(of: name)].isSimulated
     }
 
     // Faults.
@@ -209,7 +209,7 @@ extension EventHub {
 
     /// Explains why a name is not a stream. Call it from any thread.
     nonisolated func mistake(in name: String) -> StreamNameMistake {
-        StreamNameMistake(name, dialect: feed.dialect, listing: feed.listing)
+        StreamNameMistake(name, dialect: feed.dialect, listing: { feed.listing(of: $0) })
     }
 
     // Metrics.
@@ -222,7 +222,7 @@ extension EventHub {
         for socket in gauges.connections { connections[feed.dialect.upstream(of: socket.endpoint)][socket.phase, default: 0] += 1 }
         return FeedReading(
             upstreams: upstreams, counters: gauges.counters, tally: tally, traffic: feed.traffic, connections: connections,
-            lines: gauges.lines, weight: gauges.weight, restPause: gauges.restPause,
+            lines: gauges.lines, budgets: gauges.budgets,
             pausedClients: state.value.readers.pausedCount, listeners: state.value.notifier.count, refusals: gatekeeper.refusals,
             node: feed.peers?.reading)
     }

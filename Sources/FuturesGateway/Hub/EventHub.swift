@@ -40,7 +40,7 @@ final class EventHub: FeedListener {
         /// The sockets with names that no stream has.
         var unservedSockets: Set<UInt64> = []
         /// The listed symbols when those names were last looked up.
-        var servedSymbols: Set<String> = []
+        var servedSymbols: [Set<String>] = []
         /// Looks after the sockets; nil while there are none.
         var socketWatch: RepeatedTask?
         /// Passes events to the tape; nil if nothing is recorded.
@@ -197,7 +197,9 @@ final class EventHub: FeedListener {
     /// The cost of fetching these streams, for the caller's limit.
     nonisolated func cost(ofFetching names: [FuturesServiceStreamName]) -> VenueCost {
         let weight = names.reduce(0) { $0 + (feed.dialect.traits(of: $1)?.fetchWeight ?? 0) }
-        return VenueCost(refetches: names.count, weight: weight, of: feed.weight.limit)
+        // A caller has one account for all venues, so that the smallest limit counts.
+        let limit = Set(names.map { feed.dialect.upstream(of: $0) }).map { feed.weight(of: $0).limit }.filter { $0 > 0 }.min()
+        return VenueCost(refetches: names.count, weight: weight, of: limit ?? feed.weight(of: 0).limit)
     }
 
     /// Checks whether this address may start these streams. Streams that are already started need no room.

@@ -26,27 +26,32 @@ final class StatusTable: Sendable {
         /// How many of its lines are open, and how many it has; nil if it has only one, or no readers.
         let lines: (open: Int, of: Int)?
 
+        /// Whether it has listed its symbols; nil if it has no list.
+        let isListed: Bool?
+
         /// Whether its streams have readers and none is live.
         var isDown: Bool { read > 0 && live == 0 }
+        /// Whether it has been reached.
+        var isReached: Bool { isListed == true || live > 0 }
     }
 
     let rows: [Row]
     let upstreams: [Upstream]
     let readAt: Instant
-    let knowsSymbols: Bool
     let isStopping: Bool
     /// Why this cluster node cannot serve readers well; nil if it can, or is not part of a cluster.
     let trouble: String?
     private let list = Mutex<EncodedList?>(nil)
 
     init(
-        rows: [Row], upstreams: [(name: String, trouble: EventHub.Trouble?)], lines: [LineStatus] = [], readAt: Instant, knowsSymbols: Bool,
+        rows: [Row], upstreams: [(name: String, trouble: EventHub.Trouble?)], lines: [LineStatus] = [], readAt: Instant, knowsSymbols: [Bool?],
         isStopping: Bool, trouble: String? = nil
     ) {
         var counted = upstreams.enumerated().map { index, upstream in
             let own = lines.filter { $0.upstream == index }
             let open = own.count { $0.open == $0.connections }
-            return Upstream(name: upstream.name, trouble: upstream.trouble, lines: own.count > 1 ? (open, own.count) : nil)
+            return Upstream(name: upstream.name, trouble: upstream.trouble, lines: own.count > 1 ? (open, own.count) : nil,
+                isListed: knowsSymbols.indices.contains(index) ? knowsSymbols[index] : nil)
         }
         for row in rows where counted.indices.contains(row.upstream) {
             if row.status.readers > 0 { counted[row.upstream].read += 1 }
@@ -55,7 +60,6 @@ final class StatusTable: Sendable {
         self.rows = rows
         self.upstreams = counted
         self.readAt = readAt
-        self.knowsSymbols = knowsSymbols
         self.isStopping = isStopping
         self.trouble = trouble
     }
@@ -63,11 +67,11 @@ final class StatusTable: Sendable {
     /// The upstreams that are down.
     var down: [Upstream] { upstreams.filter(\.isDown) }
 
-    /// Whether the process can answer readers, with stale content if an upstream is down. The venue must have listed its symbols, and the gateway
+    /// Whether the process can answer readers, with stale content if an upstream is down. A venue must have listed its symbols, and the gateway
     /// must not be stopping.
-    var isServing: Bool { !isStopping && (knowsSymbols || upstreams.contains { $0.live > 0 }) }
+    var isServing: Bool { !isStopping && upstreams.contains(where: \.isReached) }
 
-    /// Whether data arrives from every upstream whose streams have readers. Without readers it suffices that the venue has listed its symbols.
+    /// Whether data arrives from every upstream whose streams have readers. Without readers it suffices that a venue has listed its symbols.
     var isReady: Bool { isServing && trouble == nil && down.isEmpty }
 
     /// The permitted rows as JSON objects, sorted by name and separated by commas, with their current ages.

@@ -21,8 +21,7 @@ struct FeedReading: Sendable {
     /// Sockets by upstream.
     let connections: [[ConnectionStatus.Phase: Int]]
     let lines: [LineStatus]
-    let weight: (used: Int, limit: Int)
-    let restPause: Duration
+    let budgets: [RequestBudget]
     let pausedClients: Int
     /// Agents with change notifications.
     let listeners: Int

@@ -28,7 +28,7 @@ struct FeedTally: Sendable {
     /// The index of a stream's kind in `kinds`; the first stream of a kind adds it. The number of kinds is bounded by the upstreams' kinds of
     /// streams.
     mutating func kind(of name: FuturesServiceStreamName) -> Int {
-        let upstream = name.upstream.flatMap { prefix in upstreams.dropFirst().firstIndex { $0 == prefix.name } } ?? 0
+        let upstream = name.prefix.flatMap { prefix in upstreams.dropFirst().firstIndex { $0 == prefix } } ?? 0
         if let known = kinds.firstIndex(where: { $0.upstream == upstream && $0.channel == name.channel }) { return known }
         kinds.append(Kind(upstream: upstream, channel: name.channel, events: Self.events.map { _ in 0 }))
         return kinds.count - 1

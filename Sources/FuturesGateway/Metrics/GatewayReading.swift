@@ -11,8 +11,8 @@ struct GatewayReading: Sendable {
     /// Nil if nothing is recorded.
     let tape: TapeReading?
     let frames: FrameTapeReading?
-    /// Nil if no upstream is a venue.
-    let venue: VenueMirrorReading?
+    /// The futures venues.
+    let venues: [VenueMirrorReading]
     let agents: [AgentTally.Count]
     let fanOut: FanOutTally
     let rings: EventRings.Reading
@@ -29,7 +29,7 @@ struct GatewayReading: Sendable {
         feed.node?.write(&text)
         tape?.write(&text)
         frames?.write(&text)
-        venue?.write(&text, http)
+        VenueMirrorReading.write(venues, &text, http)
         writeEvents(&text)
         writeAgents(&text)
         writeHTTP(&text)
@@ -113,19 +113,20 @@ struct GatewayReading: Sendable {
             text.sample(["upstream": upstream, "outcome": "success"], traffic.fetches)
             text.sample(["upstream": upstream, "outcome": "failure"], traffic.failedFetches)
         }
-        text.metric(
-            "futures_gateway_upstream_request_weight_used", .gauge, "Request weight used at the venue in the current minute.", feed.weight.used)
-        text.metric("futures_gateway_upstream_request_weight_limit", .gauge, "Request weight the venue allows per minute.", feed.weight.limit)
-        text.metric("futures_gateway_upstream_request_weight_total", .counter, "Request weight spent at the venue, by purpose.")
+        let venues = zip(feed.upstreams, feed.budgets).filter { $0.0.venue != nil }.map { ($0.0.name, $0.1) }
+        text.metric("futures_gateway_upstream_request_weight_used", .gauge, "Request weight used at the venue in the current minute.")
+        for (upstream, budget) in venues { text.sample(["upstream": upstream], budget.weight.used) }
+        text.metric("futures_gateway_upstream_request_weight_limit", .gauge, "Request weight the venue allows per minute.")
+        for (upstream, budget) in venues { text.sample(["upstream": upstream], budget.weight.limit) }
+        text.metric("futures_gateway_upstream_request_weight_total", .counter, "Request weight spent at all venues, by purpose.")
         let spent = feed.counters.weight
         for (purpose, weight) in [
             ("content", spent.content), ("refill", spent.refills), ("audit", spent.audits), ("silence", spent.silences), ("mirror", spent.relays),
         ] {
             text.sample(["purpose": purpose], weight)
         }
-        text.metric(
-            "futures_gateway_upstream_rest_pause_seconds", .gauge, "How much longer the venue asked clients not to use REST.",
-            Double(feed.restPause.components.seconds))
+        text.metric("futures_gateway_upstream_rest_pause_seconds", .gauge, "How much longer the venue asked clients not to use REST.")
+        for (upstream, budget) in venues { text.sample(["upstream": upstream], Double(budget.pause.components.seconds)) }
     }
 
     private func writeLines(_ text: inout Exposition) {

@@ -71,7 +71,9 @@ final class TapeFeeder {
             due = names().filter(records)
             share = beganAt == nil ? due.count : due.count / (hasGap ? Self.hurriedTicks : Self.ticks) + 1
             (beganAt, self.gaps) = (now, gaps)
-            if let listing = feed.listing { put(ListingRecord.record(listing), head) }
+            for upstream in feed.dialect.upstreams.indices {
+                if let listing = feed.listing(of: upstream) { put(ListingRecord.record(listing, of: upstream), head) }
+            }
         }
         for name in due.suffix(share).reversed() {
             guard let checkpoint = feed.checkpoint(of: name) else { return }

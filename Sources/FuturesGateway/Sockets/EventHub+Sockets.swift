@@ -11,7 +11,7 @@ extension EventHub {
     /// Checks the limits for a new socket, registers it and returns its number. The caller must then call `open` or `closed`.
     func prepare(_ target: SocketTarget, for caller: Access.Caller) throws(Refusal) -> UInt64 {
         var session = SocketSession(target, maximumStreams: limits.streamsPerClient, at: Moment.current.instant)
-        let names = served(session.names)
+        let names = served(session.names, session.upstream)
         let number = try prepare(streams: names, ConnectionOptions(socket: session.format), for: caller)
         guard let connection = state.value.readers[number] else { return number }
         begin(names, from: connection.lease.address)
@@ -34,16 +34,19 @@ extension EventHub {
 
     /// The streams with these names that the venue's sockets have: none that the gateway polls, or builds from trades. Other names are accepted, but
     /// nothing is sent for them, as at the venue.
-    private func served(_ names: [String]) -> [FuturesServiceStreamName] {
+    private func served(_ names: [String], _ upstream: Int) -> [FuturesServiceStreamName] {
         names.compactMap { text in
-            guard let name = FuturesServiceStreamName(text), name.description == text, let traits = feed.dialect.traits(of: name), !traits.isPolled,
-                name.channel != .bar, feed.dialect.upstream(of: traits.endpoint) == 0
-            else { return nil }
+            guard let local = FuturesServiceStreamName(text), local.description == text, local.prefix == nil else { return nil }
+            let name = local.at(venue: prefix(of: upstream))
+            guard let traits = feed.dialect.traits(of: name), !traits.isPolled, name.channel != .bar else { return nil }
             guard !feed.knows(name) else { return name }
-            feed.refreshListing()
+            feed.refreshListing(of: upstream)
             return nil
         }
     }
+
+    /// The prefix of a venue's streams; nil for the first one.
+    private func prefix(of upstream: Int) -> String? { upstream == 0 ? nil : feed.dialect.upstreams[upstream].name }
 
     /// Answers a message of a socket's client, after the messages that arrived before it.
     func socketReceived(_ number: UInt64, _ text: [UInt8]) {
@@ -66,10 +69,11 @@ extension EventHub {
         let answer = session.receive(text)
         func send(_ answer: SocketSession.Answer) { rings.post(.send(ServerFrame.text(answer.text)), to: number) }
         if case .subscribe(let names) = answer.effect {
-            if let forbidden = names.first(where: { !connection.holder.principal.permission.allows(stream: $0) }) {
+            let before = prefix(of: session.upstream).map { $0 + ":" } ?? ""
+            if let forbidden = names.first(where: { !connection.holder.principal.permission.allows(stream: before + $0) }) {
                 return send(session.error(.invalidRequest, "Invalid request: your key does not permit \(forbidden)", id: answer.id))
             }
-            let gained = served(names)
+            let gained = served(names, session.upstream)
             if let problem = refusal(of: gained, to: connection) { return send(session.error(.tooMany, problem, id: answer.id)) }
             connection.socket = session
             // At a node of a cluster, the messages begin a moment later. A client may fetch a snapshot when it has the answer, and joins the two.
@@ -81,7 +85,7 @@ extension EventHub {
         send(answer)
         switch answer.effect {
         case .nothing, .subscribe: break
-        case .unsubscribe(let names): unsubscribe(connection, connection.streams.filter { names.contains($0.description) })
+        case .unsubscribe(let names): unsubscribe(connection, connection.streams.filter { names.contains($0.local) })
         case .reformat: reformat(connection, session.format)
         }
         if answer.closes { end(number, code: "limit", reason: "Too many subscriptions.") }
@@ -144,7 +148,7 @@ extension EventHub {
             stream.patience = SocketPatience()
             feed.step(.passOn(name, true))
             // The venue's `depth` is now answered from this book, if it is the newest.
-            if name.channel == .depth { for book in Self.books(of: name.symbol) { forgetAnswers(book) } }
+            if name.channel == .depth { for book in Self.books(like: name) { forgetAnswers(book) } }
         }
         beginWatch()
     }
@@ -165,8 +169,9 @@ extension EventHub {
     /// Serves the names that have become streams since the venue's list changed.
     private func serveUnserved() {
         guard feed.hasToldAll, !state.value.unservedSockets.isEmpty else { return }
-        feed.refreshListing()
-        let symbols = feed.listing?.symbols ?? []
+        let venues = feed.dialect.upstreams.indices.filter { feed.dialect.upstreams[$0].venue != nil }
+        for upstream in venues { feed.refreshListing(of: upstream) }
+        let symbols = venues.map { feed.listing(of: $0)?.symbols ?? [] }
         let isNew = symbols != state.value.servedSymbols
         state.value.servedSymbols = symbols
         for number in state.value.unservedSockets {
@@ -175,8 +180,8 @@ extension EventHub {
                 continue
             }
             guard isNew, connection.isOpen else { continue }
-            let had = Set(connection.streams.map(\.description))
-            let gained = served(session.names.filter { !had.contains($0) })
+            let had = Set(connection.streams.map(\.local))
+            let gained = served(session.names.filter { !had.contains($0) }, session.upstream)
             if !gained.isEmpty, refusal(of: gained, to: connection) == nil { subscribe(connection, gained) }
         }
     }
@@ -195,30 +200,31 @@ extension EventHub {
         }
     }
 
-    /// The order books of a symbol, the fastest first.
-    static func books(of symbol: String?) -> [FuturesServiceStreamName] {
-        guard let symbol else { return [] }
-        return [.milliseconds0, .milliseconds100, nil, .milliseconds500].map { .depth(symbol: symbol, speed: $0) }
+    /// The order books of a stream's symbol at its venue, the fastest first.
+    static func books(like name: FuturesServiceStreamName) -> [FuturesServiceStreamName] {
+        guard let symbol = name.symbol else { return [] }
+        let venue = name.prefix.map(String.init)
+        return [.milliseconds0, .milliseconds100, nil, .milliseconds500].map { .depth(symbol: symbol, speed: $0).at(venue: venue) }
     }
 
     /// The fastest book of a symbol that sockets read; nil if there is none. The venue's `depth` is answered from it, so that an answer is not older than
     /// the messages that a socket has sent. A book that is not live sends none, so a live one comes first.
-    func bookOfSockets(_ symbol: String?) -> FuturesServiceStreamName? {
-        let books = Self.books(of: symbol).filter { state.value.streams[$0].map { $0.sockets > 0 } == true }
+    func bookOfSockets(like name: FuturesServiceStreamName) -> FuturesServiceStreamName? {
+        let books = Self.books(like: name).filter { state.value.streams[$0].map { $0.sockets > 0 } == true }
         return books.first { feed.status(of: $0)?.state == .live } ?? books.first
     }
 
     /// The fastest live book of a symbol that the feed follows; nil if there is none. A client that opens a socket later may read it, and gets the
     /// message that brought the book to its update. A book that a snapshot brought there has none.
-    func fastestBook(_ symbol: String?) -> FuturesServiceStreamName? {
-        Self.books(of: symbol).first { feed.status(of: $0)?.state == .live && feed.newestMessage(of: $0) != nil }
+    func fastestBook(like name: FuturesServiceStreamName) -> FuturesServiceStreamName? {
+        Self.books(like: name).first { feed.status(of: $0)?.state == .live && feed.newestMessage(of: $0) != nil }
     }
 
     /// Whether the messages of every book of a symbol that sockets read have begun. An answer before that could not be joined with the first message of
     /// a book that is still being built. A book that has been late for two seconds is not waited for.
-    func haveBooksBegun(of symbol: String?) -> Bool {
+    func haveBooksBegun(like name: FuturesServiceStreamName) -> Bool {
         let now = Moment.current.instant
-        return Self.books(of: symbol).allSatisfy { name in
+        return Self.books(like: name).allSatisfy { name in
             guard let stream = state.value.streams[name], stream.sockets > 0 else { return true }
             if stream.patience.isExhausted(.seconds(2), at: now) { return true }
             return feed.status(of: name)?.state == .live && feed.passesMessagesOn(name)

@@ -20,24 +20,33 @@ struct SocketHandlers: Sendable {
             guard !access.isForeignSocket(request) else { throw Problems.foreignOrigin }
             try self.open(request, responder, caller)
         }
-        for key in ["", "/k/{key}"] {
-            for route in [""] + SocketTarget.routes.map({ "/" + $0 }) {
-                for path in Self.paths { router.on("GET", key + route + path, open) }
+        for venue in [""] + venues.keys.sorted().map({ "/" + $0 }) {
+            for key in ["", "/k/{key}"] {
+                for route in [""] + SocketTarget.routes.map({ "/" + $0 }) {
+                    for path in Self.paths { router.on("GET", key + venue + route + path, open) }
+                }
+                router.on("GET", key + venue + Self.requests, refuse)
             }
-            router.on("GET", key + Self.requests, refuse)
         }
+    }
+
+    /// The venues besides the first one, each with its place among the upstreams.
+    private var venues: [String: Int] {
+        let others = hub.feed.dialect.upstreams.enumerated().dropFirst().filter { $0.element.venue != nil }
+        return Dictionary(others.map { ($0.element.name, $0.offset) }) { first, _ in first }
     }
 
     private func open(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) throws(HTTPProblem) {
         let handshake = try WebSocketHandshake(request)
         let segments = request.parameters["key"] == nil ? request.segments : Array(request.segments.dropFirst(2))
-        guard let target = SocketTarget(segments, streams: request.queries("streams")) else {
+        guard let target = SocketTarget(segments, streams: request.queries("streams"), venues: venues) else {
             throw Problems.badParameter("streams", "has a name that no stream can have.")
         }
         guard target.names.count <= hub.limits.streamsPerClient else {
             throw Problems.badParameter("streams", "must have at most \(hub.limits.streamsPerClient) names.")
         }
-        if let forbidden = target.names.first(where: { !caller.principal.permission.allows(stream: $0) }) {
+        let prefix = target.upstream > 0 ? hub.feed.dialect.upstreams[target.upstream].name + ":" : ""
+        if let forbidden = target.names.map({ prefix + $0 }).first(where: { !caller.principal.permission.allows(stream: $0) }) {
             hub.gatekeeper.count(.forbidden)
             throw Problems.forbidden(stream: forbidden)
         }

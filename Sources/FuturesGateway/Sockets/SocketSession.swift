@@ -30,10 +30,11 @@ struct SocketSession: Sendable {
     private static let longestName = 100
 
     // In this order the fields need the least memory.
-    /// In the order of subscription. Some may be names that the venue does not know: it accepts them, and sends nothing.
+    /// The venue's own names, in the order of subscription. Some may be names that the venue does not know: it accepts them, and sends nothing.
     private(set) var names: [String] = []
     let openedAt: Instant
     private let mostStreams: UInt32
+    private let venue: UInt8
     /// Whether messages have an envelope with the name of their stream.
     private(set) var isCombined: Bool
     /// Whether errors are in a member `error`, as on the paths that Binance added in 2026.
@@ -43,19 +44,23 @@ struct SocketSession: Sendable {
 
     init(_ target: SocketTarget, maximumStreams: Int, at instant: Instant) {
         (isCombined, hasErrorObjects, mostStreams, openedAt) = (target.isCombined, target.isRouted, UInt32(clamping: maximumStreams), instant)
+        venue = UInt8(clamping: target.upstream)
         add(target.names)
     }
+
+    /// The venue, in the order of the upstreams.
+    var upstream: Int { Int(venue) }
 
     private var maximumStreams: Int { Int(mostStreams) }
 
     /// Drops the names if they are those of these streams, because most clients never send a message. Call `restoreNames` before `receive`.
     mutating func omitNames(of streams: [FuturesServiceStreamName]) {
-        guard names.elementsEqual(streams.lazy.map(\.description)) else { return }
+        guard names.elementsEqual(streams.lazy.map(\.local)) else { return }
         (names, areNamesOmitted) = ([], true)
     }
 
     mutating func restoreNames(of streams: [FuturesServiceStreamName]) {
-        if areNamesOmitted { (names, areNamesOmitted) = (streams.map(\.description), false) }
+        if areNamesOmitted { (names, areNamesOmitted) = (streams.map(\.local), false) }
     }
 
     var format: EventFormat { isCombined ? .combinedFrames : .frames }

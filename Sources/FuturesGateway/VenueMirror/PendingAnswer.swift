@@ -31,8 +31,8 @@ final class PendingAnswer {
         var plan = plan
         // A socket may have been opened while the request waited.
         if plan.isBook {
-            let symbol = plan.reading.name.symbol
-            if let book = hub.bookOfSockets(symbol) { plan.join(book) } else if let book = hub.fastestBook(symbol) { plan.read(book) }
+            let name = plan.reading.name
+            if let book = hub.bookOfSockets(like: name) { plan.join(book) } else if let book = hub.fastestBook(like: name) { plan.read(book) }
         }
         let (name, now) = (plan.reading.name, mirror.now)
         var source: (content: FuturesServiceFeedContent, status: StreamStatus)?
@@ -61,7 +61,7 @@ final class PendingAnswer {
     ) -> AnswerPlan.Found {
         let name = plan.reading.name
         guard hub.knows(name), !hub.isRetired(name) else { return .noStream }
-        let isJoined = !plan.isForSocket || hub.haveBooksBegun(of: name.symbol)
+        let isJoined = !plan.isForSocket || hub.haveBooksBegun(like: name)
         guard isJoined, let (content, status) = hub.content(of: name), isTrue(status), status.state == .live || !plan.isBook else {
             let status = hub.status(of: name)?.feed
             let isComing = status.map { $0.state == .connecting || ($0.state == .live && !$0.isWhole) || (plan.isBook && Self.isReturning($0)) }
@@ -72,7 +72,7 @@ final class PendingAnswer {
         let times = VenueTimes(
             now: now, fetched: status.source == .rest ? now &- (status.ageMs ?? 0) : nil, believesSilence: plan.believesSilence)
         return .rendering(
-            mirror.venue.render(plan.reading, content, listing: hub.feed.listing, times) { [mirror] in mirror.relays.kept($0)?.answer.body.bytes })
+            mirror.venue.render(plan.reading, content, listing: hub.feed.listing(of: mirror.venue.upstream), times) { [mirror] in mirror.relays.kept($0)?.answer.body.bytes })
     }
 
     /// Whether a book is in an outage that began a moment ago. Clients whose sockets it closed ask for the book while they subscribe again. A book of
@@ -205,7 +205,7 @@ final class PendingAnswer {
 
     func respond(_ body: [UInt8], _ headers: [HTTPHeader]) {
         // At the spot market's paths, unicorn-binance-local-depth-cache reads the field with its old name.
-        let spot = ask.path.hasPrefix("api/") ? [HTTPHeader("X-MBX-USED-WEIGHT", String(hub.feed.weight.used))] : []
+        let spot = ask.path.hasPrefix("api/") ? [HTTPHeader("X-MBX-USED-WEIGHT", String(mirror.weight.used))] : []
         finish(HTTPResponse(status: 200, headers: headers + [weight] + spot, body: body))
     }
 
@@ -225,7 +225,7 @@ final class PendingAnswer {
             let prepared = PreparedAnswer(
                 content: content, entityTag: "\"\(answer.receivedAt.nanoseconds)\"", headers: headers, contentHeaders: contentHeaders,
                 countingHeaders: [("X-Feed-Age-Ms", age)], asOf: UInt64(clamping: now.nanoseconds),
-                lifetime: min(.seconds(1), .nanoseconds(until.nanoseconds &- now.nanoseconds)), route: VenueHandlers.route(of: ask.path))
+                lifetime: min(.seconds(1), .nanoseconds(until.nanoseconds &- now.nanoseconds)), route: mirror.prefix + VenueHandlers.route(of: ask.path))
             hub.preparedAnswers.put(prepared, for: key)
         }
         let fields = headers + contentHeaders + [HTTPHeader("X-Feed-Age-Ms", String(age))]
@@ -243,7 +243,7 @@ final class PendingAnswer {
             let prepared = PreparedAnswer(
                 content: shared, entityTag: "\"\(content.id)\"", headers: headers, contentHeaders: contentHeaders, countingHeaders: freshness,
                 asOf: UInt64(clamping: instant.nanoseconds), lifetime: min(.seconds(1), lifetime ?? .seconds(1)),
-                route: VenueHandlers.route(of: ask.path))
+                route: mirror.prefix + VenueHandlers.route(of: ask.path))
             hub.prepare(prepared, for: content.streamName, key)
         }
         finish(
@@ -252,7 +252,7 @@ final class PendingAnswer {
     }
 
     private var weight: HTTPHeader {
-        HTTPHeader("X-MBX-USED-WEIGHT-1M", String(hub.feed.weight.used))
+        HTTPHeader("X-MBX-USED-WEIGHT-1M", String(mirror.weight.used))
     }
 
     /// Ends the request; false if it has already ended.

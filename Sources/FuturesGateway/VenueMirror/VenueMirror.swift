@@ -62,9 +62,11 @@ final class VenueMirror: Sendable {
 
     /// Nil if the upstream is not a venue.
     ///
-    /// - Parameter maximumBytes: The maximum size of kept answers in bytes.
-    init?(hub: EventHub, maximumBytes: Int) {
-        guard let venue = hub.feed.venueREST else { return nil }
+    /// - Parameters:
+    ///   - upstream: The venue, in the order of the dialect's upstreams.
+    ///   - maximumBytes: The maximum size of kept answers in bytes.
+    init?(hub: EventHub, upstream: Int = 0, maximumBytes: Int) {
+        guard let venue = hub.feed.dialect.venueREST(of: upstream) else { return nil }
         self.hub = hub
         self.venue = venue
         relays = SharedRelays(hub.feed, maximumBytes: maximumBytes) { answer, receivedAt in
@@ -79,7 +81,7 @@ final class VenueMirror: Sendable {
     /// The current metrics.
     var reading: VenueMirrorReading {
         VenueMirrorReading(
-            paths: venue.paths, counts: state.value.counts, kept: relays.size.count, keptBytes: relays.size.bytes,
+            prefix: prefix, paths: venue.paths, counts: state.value.counts, kept: relays.size.count, keptBytes: relays.size.bytes,
             held: state.value.held.count)
     }
 
@@ -94,22 +96,28 @@ final class VenueMirror: Sendable {
         }
     }
 
+    /// The segment before the paths of a venue other than the first one, such as `/binance`; empty for the first one.
+    var prefix: String { venue.prefix.map { "/" + $0 } ?? "" }
+
     /// The venue's time, or this machine's if that is unknown, ms since 1970 UTC.
-    var now: Int64 { hub.feed.venueTime ?? Moment.current.wallClock }
+    var now: Int64 { hub.feed.venueTime(of: venue.upstream) ?? Moment.current.wallClock }
+
+    /// The request weight used at the venue in the current clock minute, and its limit.
+    var weight: (used: Int, limit: Int) { hub.feed.weight(of: venue.upstream) }
 
     func count(_ path: String, _ outcome: Outcome) { state.value.counts[path, default: [:]][outcome, default: 0] &+= 1 }
 
     /// Charges the weight of the requests to the venue that this request causes. Kept or already requested answers cost nothing.
     func spend(on relays: [VenueRelay], maxAge: Int64?, for ask: Ask) throws(LimitReached) {
         let new = relays.filter { !self.relays.isRunning($0, maxAge: maxAge) && self.relays.kept($0, maxAge: maxAge) == nil }
-        let cost = VenueCost(weight: new.reduce(0) { $0 + $1.weight }, of: hub.feed.weight.limit)
+        let cost = VenueCost(weight: new.reduce(0) { $0 + $1.weight }, of: weight.limit)
         try hub.gatekeeper.spend(cost, by: ask.caller.principal, from: ask.caller.address, at: Access.now)
     }
 
     /// Whether the venue may be asked for the newest bars of a quiet market. This costs nothing if the same request is already running.
     func mayAsk(_ newest: VenueRelay) -> Bool {
         guard !relays.isRunning(newest) else { return true }
-        let limit = hub.feed.weight.limit
+        let limit = weight.limit
         return state.value.questions.take(newest.weight, .perMinute(limit / Self.quietShare), now: Moment.current.instant.nanoseconds) == nil
     }
 

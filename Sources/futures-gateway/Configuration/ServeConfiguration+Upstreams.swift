@@ -2,13 +2,18 @@ import FuturesFeed
 import Glibc
 
 extension ServeConfiguration {
-    /// Reads the upstreams from the configuration file's section, or from the file named by the flag or the environment. Reports at most one mistake
-    /// per upstream.
+    /// Reads the upstreams from the configuration file's section, or from the file named by the flag or the environment, and adds the venues behind
+    /// the first one that it does not configure. Reports at most one mistake per upstream.
     ///
     /// Returns their configuration.
     static func readUpstreams(
         _ settings: Settings<ServeSettings>, _ environment: [String: String], into feed: inout FuturesFeedConfiguration, mistakes: inout [String]
     ) -> [String] {
+        defer {
+            for venue in (settings.venue ?? []).dropFirst() where !feed.upstreamNames.contains(venue.rawValue) && venue.rawValue != feed.venue.name {
+                do throws(FeedError) { try feed.readUpstreams(venue.upstream) { _ in nil } } catch { mistakes.append(error.message) }
+            }
+        }
         guard let given = settings.given(settings.list.upstreams) else { return [] }
         let source: ConfigurationFile
         let entries: [ConfigurationFile.Entry]

@@ -68,7 +68,7 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
     private static func gateway(_ settings: Settings<ServeSettings>) -> GatewayConfiguration {
         var gateway = GatewayConfiguration()
         gateway.pinned = (settings.pinned ?? []).compactMap { FuturesServiceStreamName($0) }
-        gateway.feed.venue = (settings.venue ?? .aster).venue.at(restURLs: settings.restURL, webSocketURLs: settings.wsURL)
+        gateway.feed.venue = (settings.venue?.first?.venue ?? .aster).at(restURLs: settings.restURL, webSocketURLs: settings.wsURL)
         gateway.feed.lines = lines(settings)
         gateway.feed.linger = .seconds(settings.linger)
         gateway.drainDelay = .seconds(settings.drainDelay)
@@ -114,6 +114,14 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
         _ settings: Settings<ServeSettings>, _ file: ConfigurationFile?, _ gateway: GatewayConfiguration, mistakes: inout [String]
     ) {
         let (rest, webSocket) = (settings.list.restURL, settings.list.wsURL)
+        if let given = settings.given(settings.list.venue), let venues = settings.venue {
+            let subject = given.subject(settings.list.venue)
+            if venues.first?.venue == nil { mistakes.append("\(subject): the first venue must be aster, apollox or binance.") }
+            if Set(venues).count < venues.count { mistakes.append("\(subject) has a venue twice.") }
+        }
+        if gateway.feed.upstreamNames.contains(gateway.feed.venue.name) {
+            mistakes.append("\(gateway.feed.venue.name) is the first venue and also in upstreams; leave it out of one of them.")
+        }
         for setting in [rest, webSocket, settings.list.venue] as [any SettingDeclaration] {
             guard settings.demo, let given = settings.given(setting) else { continue }
             mistakes.append("\(given.subject(setting)) has no effect with demo, which runs its own exchange; leave one of them out.")
@@ -121,7 +129,7 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
         for (setting, missing) in [(rest, webSocket), (webSocket, rest)] where !settings.demo && settings.given(missing) == nil {
             guard let given = settings.given(setting) else { continue }
             mistakes.append(
-                "\(given.subject(setting)) needs \(missing.name) too: otherwise REST and WebSocket would use different hosts, one of them \((settings.venue ?? .aster).rawValue)'s."
+                "\(given.subject(setting)) needs \(missing.name) too: otherwise REST and WebSocket would use different hosts, one of them \(gateway.feed.venue.name)'s."
             )
         }
         for (setting, values) in [(settings.list.lineAddresses, settings.lineAddresses), (settings.list.lineProxies, settings.lineProxies)] {
@@ -140,15 +148,15 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
         inPinned text: String, _ settings: Settings<ServeSettings>, _ feed: FuturesFeedConfiguration
     ) -> String? {
         let (name, upstreams) = (FuturesServiceStreamName(text), feed.upstreamNames + (settings.demo ? DemoUpstreams.names : []))
-        if let upstream = name?.upstream.map({ String($0.name) }) {
+        if let upstream = name?.prefix.map(String.init) {
             guard upstreams.contains(upstream) else {
-                return "\(text) is a stream of the upstream \(upstream), which the setting upstreams does not contain.\(hint(upstream, upstreams))"
+                return "\(text) is a stream of the upstream \(upstream), which neither venue nor upstreams contains.\(hint(upstream, upstreams))"
             }
             // The simulated servers start later.
             guard feed.upstreamNames.contains(upstream) else { return nil }
         }
         if let name, feed.dialect.traits(of: name) != nil { return nil }
-        return "\(quoted(text)) is not a stream. " + StreamNameMistake(text, dialect: feed.dialect, listing: nil).detail
+        return "\(quoted(text)) is not a stream. " + StreamNameMistake(text, dialect: feed.dialect, listing: { _ in nil }).detail
     }
 }
 

@@ -6,7 +6,10 @@ import Logging
 struct ServeSettings: SettingList {
     let config = Setting.file("config", "A YAML file with these settings, under the same names")
     let demo = Setting.toggle("demo", "Serve the embedded exchange instead of a venue")
-    let venue = Setting.optional("venue", takes: "aster, apollox or binance", unset: "aster", "The venue") { Venue(rawValue: $0) }
+    let venue = Setting.list(
+        "venue", takes: "aster, apollox, binance or hyperliquid, separated by commas", unset: "aster",
+        "The venues; the streams of all but the first have the venue's name and a colon in front"
+    ) { Venue(rawValue: $0) }
     let restURL = Setting.list(
         "rest-url", takes: "http[s]://HOST[:PORT], separated by commas", unset: "the venue's",
         "Other hosts for the venue's REST API, in order of preference"
@@ -139,15 +142,20 @@ struct ServeSettings: SettingList {
     }
 
     enum Venue: String, CaseIterable {
-        case aster, apollox, binance
+        case aster, apollox, binance, hyperliquid
 
-        var venue: FuturesVenue {
+        /// Nil for a venue with another protocol, which cannot be the first one.
+        var venue: FuturesVenue? {
             switch self {
             case .aster: .aster
             case .apollox: .apollox
             case .binance: .binance
+            case .hyperliquid: nil
             }
         }
+
+        /// Its configuration as another upstream.
+        var upstream: String { "{\"\(rawValue)\":{\"kind\":\"\(venue == nil ? rawValue : "futures")\"}}" }
     }
 }
 

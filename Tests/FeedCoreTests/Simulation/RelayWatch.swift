@@ -73,7 +73,7 @@ extension Simulation {
     func askAsBots() {
         guard queue.now < quietFrom else { return }
         for _ in 0..<(relayWatch?.crowd() ?? 0) {
-            if let (id, weight) = relayWatch?.ask(queue.now) { step(.relay(id, weight: weight)) }
+            if let (id, weight) = relayWatch?.ask(queue.now) { step(.relay(upstream: 0, id, weight: weight)) }
         }
         if relayWatch?.tellsBars() == true { for stream in watches.indices { venue.tellNewestBars(stream) } }
         if let pause = relayWatch?.pause() { queue.plan(.bots, in: pause) }
@@ -82,7 +82,7 @@ extension Simulation {
     func checkRelay(_ id: RelayID, host: Int) {
         guard let weight = relayWatch?.sent(id, verdict) else { return verdict.expect(false, .effects, "a request that nobody wants passed on") }
         verdict.expect(queue.now >= wireWatch.waitUntil, .waitIsKept, "a request is passed on while told to wait")
-        verdict.expect((0..<configuration.restHosts).contains(host), .effects, "REST host \(host)")
+        verdict.expect((0..<configuration.hosts[0].rest).contains(host), .effects, "REST host \(host)")
         wireWatch.spends(weight, leaving: configuration.recoveryReserve, wallClock: queue.wallClock, verdict)
     }
 }
@@ -91,8 +91,8 @@ extension SimulatedVenue {
     /// Answers a request that was passed on.
     func relay(_ id: RelayID, host: Int) {
         let way = Nanoseconds.ms(dice.spread(2, queue.now < slowUntil ? 9000 : 200))
-        if let (failure, delay) = failure(host: host) { return queue.plan(.input(.relayed(id, failure)), in: delay ?? way) }
-        queue.plan(.input(.relayed(id, faults.occurs(.refusedAnswer, &dice) ? FeedError(.venueRejected, "400") : nil)), in: way)
+        if let (failure, delay) = failure(host: host) { return queue.plan(.input(.relayed(upstream: 0, id, failure)), in: delay ?? way) }
+        queue.plan(.input(.relayed(upstream: 0, id, faults.occurs(.refusedAnswer, &dice) ? FeedError(.venueRejected, "400") : nil)), in: way)
     }
 
     /// The last two bars are told to somebody who asked for them.

@@ -189,10 +189,10 @@ extension SimulatedVenue {
             list(without: dice.below(markets.count))
         case .listingFails: listingFailsUntil = queue.now + .ms(dice.spread(1000, 60_000))
         case .deadHost:
-            guard configuration.webSocketHosts > 1 else { return }
-            deadHost = dice.below(configuration.webSocketHosts)
+            guard configuration.hosts[0].webSocket > 1 else { return }
+            deadHost = dice.below(configuration.hosts[0].webSocket)
             for wire in wires where wire.isOpen && wire.host == deadHost { cut(wire.id) }
-        case .deadRESTHost: if configuration.restHosts > 1 { deadRESTHost = dice.below(configuration.restHosts) }
+        case .deadRESTHost: if configuration.hosts[0].rest > 1 { deadRESTHost = dice.below(configuration.hosts[0].rest) }
         case .slowAnswer: slowUntil = queue.now + .ms(dice.spread(1000, 60_000))
         default: break
         }

@@ -8,7 +8,7 @@ extension SimulatedVenue {
         let way = isSlow ? Nanoseconds.ms(dice.spread(100, 9000)) : Nanoseconds.ms(dice.spread(1, 150))
         queue.plan(.input(.fetched(streams[stream].name, attempt: request.attempt, result)), in: delay ?? way)
         guard faults.occurs(.otherUsers, &dice) else { return }
-        queue.plan(.input(.usedWeight(dice.between(configuration.weightLimit / 4, configuration.weightLimit))), in: way)
+        queue.plan(.input(.usedWeight(upstream: 0, dice.between(configuration.weightLimit / 4, configuration.weightLimit))), in: way)
     }
 
     /// Tells which symbols there are, and comes again.
@@ -20,7 +20,7 @@ extension SimulatedVenue {
         let listing = VenueListing(symbols: names, settled: gone, weightLimit: configuration.weightLimit)
         let isLost = queue.now < max(downUntil, listingFailsUntil)
         if !isLost, cut == nil { hasListedAll = true }
-        queue.plan(.input(.listed(isLost ? .failure(FeedError(.unreachable, "503")) : .success(listing))), in: .ms(dice.spread(5, 500)))
+        queue.plan(.input(.listed(upstream: 0, isLost ? .failure(FeedError(.unreachable, "503")) : .success(listing))), in: .ms(dice.spread(5, 500)))
     }
 
     private func answer(_ stream: Int, _ request: FetchRequest) -> (Result<FetchedContent, FeedError>, Nanoseconds?) {

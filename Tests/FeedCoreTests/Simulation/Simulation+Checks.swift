@@ -24,7 +24,7 @@ extension Simulation {
                 check(event)
             case .tell(_, let event): verdict.expect(event.id.sequence <= core.sequence, .idsRise, "told \(event.id.sequence) of \(core.sequence)")
             case .connect(let id, _, let host, _):
-                verdict.expect((0..<configuration.webSocketHosts).contains(host), .effects, "WebSocket host \(host)")
+                verdict.expect((0..<configuration.hosts[0].webSocket).contains(host), .effects, "WebSocket host \(host)")
                 wireWatch.connects(id, core, queue.now, verdict)
             case .disconnect(let id): checkDisconnect(id)
             case .subscribe(let id, let names, let request):
@@ -40,7 +40,7 @@ extension Simulation {
                 // A pending request was sent before the next subscription, so it may be repeated after that.
                 for stream in names.compactMap(index) where connection(of: stream) == id { watches[stream].serial += 1 }
             case .fetch(let name, let request): checkFetch(name, request)
-            case .relay(let id, let host): checkRelay(id, host: host)
+            case .relay(_, let id, let host): checkRelay(id, host: host)
             case .refuseRelay(let id, let error): relayWatch?.refused(id, error, verdict)
             default: break
             }
@@ -72,7 +72,7 @@ extension Simulation {
         verdict.expect(
             queue.now >= wireWatch.waitUntil, .waitIsKept, "\(name) is fetched \((wireWatch.waitUntil - queue.now) / 1_000_000) ms too early")
         wireWatch.spends(request.part == .newest ? 1 : Self.weight(name), wallClock: queue.wallClock, verdict)
-        verdict.expect((0..<configuration.restHosts).contains(request.host), .effects, "REST host \(request.host)")
+        verdict.expect((0..<configuration.hosts[0].rest).contains(request.host), .effects, "REST host \(request.host)")
         verdict.expect(!watches[stream].isEnded, .endedIsEnded, "\(name) is fetched")
         if state.audit.running?.attempt == request.attempt { return }
         let isRepeated = watches[stream].lastFailure.map { queue.now - $0 < .ms(50) } ?? false

@@ -108,7 +108,7 @@ extension Simulation {
         case .disconnect(let id): venue.left(id)
         case .fetch(let name, let request):
             if let stream = index(name) { queue.plan(.request(stream: stream, request), in: .ms(dice.spread(1, 80))) }
-        case .relay(let id, let host): venue.relay(id, host: host)
+        case .relay(_, let id, let host): venue.relay(id, host: host)
         case .refuseRelay, .passOn: break
         }
     }
@@ -130,12 +130,12 @@ extension Simulation {
             lastEnded = id
             wireWatch.closing(id, core, queue.now)
             for stream in watches.indices where connection(of: stream) == id { renew(stream) }
-        case .relayed(let id, let error):
+        case .relayed(_, let id, let error):
             relayWatch?.answered(id)
             guard let error, error.code == .rateLimited else { return }
             wireWatch.told(toWait: error.retryAfterMs.map { .milliseconds($0) } ?? configuration.defaultRetryAfter, queue.now)
-        case .usedWeight(let used): wireWatch.told(used: used, wallClock: queue.wallClock)
-        case .listed(.success(let listing)): if let limit = listing.weightLimit { wireWatch.told(weightLimit: limit) }
+        case .usedWeight(upstream: 0, let used): wireWatch.told(used: used, wallClock: queue.wallClock)
+        case .listed(upstream: 0, .success(let listing)): if let limit = listing.weightLimit { wireWatch.told(weightLimit: limit) }
         case .fetched(let name, let attempt, let result):
             guard let stream = index(name) else { return }
             watches[stream].attempts.removeAll { $0.attempt == attempt }

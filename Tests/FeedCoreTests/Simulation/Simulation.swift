@@ -115,8 +115,8 @@ final class Simulation {
         configuration.namesPerMessage = dice.pick(1, 3, 100)
         configuration.streamsPerConnection = dice.pick(2, 5, 200, 200)
         configuration.defaultRetryAfter = .seconds(dice.between(3, 20))
-        configuration.webSocketHosts = dice.pick(1, 1, 2, 3)
-        configuration.restHosts = dice.pick(1, 1, 2)
+        configuration.hosts[0].webSocket = dice.pick(1, 1, 2, 3)
+        configuration.hosts[0].rest = dice.pick(1, 1, 2)
         configuration.attemptsPerHost = dice.between(1, 3)
         configuration.auditInterval = .seconds(dice.between(3, 20))
         configuration.backfillRequests = dice.pick(1, 3, 20)
@@ -157,7 +157,7 @@ final class Simulation {
         let tight: Nanoseconds = configuration.weightLimit < 1000 ? .seconds(130) : 0
         let connects = configuration.connectInterval * (2 + 2 * venue.streams.count / configuration.streamsPerConnection)
         let caps =
-            configuration.reconnectCap * configuration.webSocketHosts + configuration.fetchCap + configuration.deadAfter
+            configuration.reconnectCap * configuration.hosts[0].webSocket + configuration.fetchCap + configuration.deadAfter
             + configuration.defaultRetryAfter + max(staleAfter, patience) * 9 + configuration.auditInterval * 2 + connects
         let faults = Nanoseconds.ms(dice.spread(20_000, 160_000))
         var healed = faults + caps.nanoseconds + .seconds(45) + tight

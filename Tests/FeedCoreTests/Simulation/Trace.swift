@@ -68,7 +68,7 @@ struct Trace {
         case .ping(let id): "ping \(id.value)"
         case .disconnect(let id): "disconnect \(id.value)"
         case .fetch(let name, let request): "fetch \(name) #\(request.attempt) \(request.part)"
-        case .relay(let id, let host): "relay \(id.value) host \(host)"
+        case .relay(_, let id, let host): "relay \(id.value) host \(host)"
         case .passOn(let message): "pass on \(message.stream)"
         case .refuseRelay(let id, let error): "refuse relay \(id.value) \(error)"
         }

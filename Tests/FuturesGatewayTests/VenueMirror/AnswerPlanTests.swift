@@ -12,7 +12,7 @@ import Testing
     /// The plan for the newest bars, as the dialect reads the request.
     private static func plan(_ target: String = "klines") throws -> AnswerPlan {
         let query = [("symbol", "BTCUSDT"), ("interval", "1m"), ("limit", "10")].map { (name: $0.0, value: $0.1) }
-        let venue = try #require((FuturesDialect(venue: .aster) as any MirroredDialect).venueREST)
+        let venue = try #require(FuturesDialect(venue: .aster).venueREST())
         let found = try #require(venue.answer(["fapi", "v1", target], target == "klines" ? query : [query[0]], now: 0) { _ in true })
         guard case .stream(let reading) = found.answer else { throw FeedError(.unknownStream, "no stream") }
         return AnswerPlan(reading)

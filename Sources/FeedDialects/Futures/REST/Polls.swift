@@ -10,9 +10,9 @@ package struct Poll: Sendable {
 
 extension FuturesDialect {
     /// How a stream is polled; nil if it is not.
-    package func poll(of name: FuturesServiceStreamName) -> Poll? {
+    package func poll(of name: FuturesServiceStreamName, upstream: Int = 0) -> Poll? {
         func part(_ target: String, _ weight: Int = 1, _ keep: VenueKeep = .milliseconds(0)) -> VenueRelay {
-            VenueRelay(target: target, weight: weight, keep: keep)
+            VenueRelay(upstream: upstream, target: target, weight: weight, keep: keep)
         }
         let symbol = "?symbol=" + (name.symbol ?? "").percentEncoded
         switch name.channel {

@@ -74,8 +74,10 @@ package struct VenueRefusal: Error, Equatable, Sendable {
     }
 }
 
-/// A request to pass on to the venue, once for all identical requests.
+/// A request to pass on to a venue, once for all identical requests.
 package struct VenueRelay: Hashable, Sendable {
+    /// The venue, in the order of the dialect's upstreams.
+    package let upstream: Int
     /// Path and query, in one spelling for all identical requests.
     package let target: String
     /// Its request weight at the venue.
@@ -83,7 +85,9 @@ package struct VenueRelay: Hashable, Sendable {
     /// How long its answer is kept.
     package let keep: VenueKeep
 
-    package init(target: String, weight: Int, keep: VenueKeep) { (self.target, self.weight, self.keep) = (target, weight, keep) }
+    package init(upstream: Int = 0, target: String, weight: Int, keep: VenueKeep) {
+        (self.upstream, self.target, self.weight, self.keep) = (upstream, target, weight, keep)
+    }
 }
 
 /// How long an answer of the venue stays valid.

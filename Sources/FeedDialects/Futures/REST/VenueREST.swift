@@ -3,6 +3,13 @@ package import FeedCore
 /// The venue's own REST, answered from streams: which path is which stream, and how the venue writes its content.
 package struct VenueREST: Sendable {
     let dialect: FuturesDialect
+    /// The venue, in the order of the upstreams.
+    package let upstream: Int
+
+    init(dialect: FuturesDialect, upstream: Int = 0) { (self.dialect, self.upstream) = (dialect, upstream) }
+
+    /// The prefix of the venue's streams; nil if it is the first upstream.
+    package var prefix: String? { dialect.prefix }
 
     /// Decides how to answer a request for one of the venue's paths.
     ///
@@ -23,7 +30,7 @@ package struct VenueREST: Sendable {
             let listsAll = path.parameters.contains(.anySymbol) ? query.symbol == nil : path.path == "fapi/exchangeInfo"
             guard listsAll, listTarget != target else { return (path.path, try answer(path, target, query, now)) }
             let keep = path.path == "fapi/exchangeInfo" ? VenueKeep.milliseconds(60_000) : .milliseconds(1_000)
-            return (path.path, .relay(VenueRelay(target: listTarget + query.text, weight: weight(path.weight, query), keep: keep)))
+            return (path.path, .relay(VenueRelay(upstream: upstream, target: listTarget + query.text, weight: weight(path.weight, query), keep: keep)))
         } catch {
             return (path.path, .refused(path.path.hasPrefix("futures/") ? error.ofHistory : error))
         }
@@ -33,7 +40,7 @@ package struct VenueREST: Sendable {
     package var paths: [String] { VenuePath.names }
 
     /// How a stream is polled; nil if it is not.
-    package func poll(of name: FuturesServiceStreamName) -> Poll? { dialect.poll(of: name) }
+    package func poll(of name: FuturesServiceStreamName) -> Poll? { dialect.poll(of: name, upstream: upstream) }
 
     /// Builds a polled stream's content from the answers to its parts; `now` is the venue's time, ms since 1970 UTC.
     package func content(of name: FuturesServiceStreamName, _ parts: [[UInt8]], now: Int64) -> Result<FetchedContent, FeedError> {
@@ -50,7 +57,7 @@ package struct VenueREST: Sendable {
     }
 
     /// The request for the venue's list.
-    package static let listingRelay = VenueRelay(target: "/fapi/v1/exchangeInfo", weight: 1, keep: .milliseconds(60_000))
+    package var listingRelay: VenueRelay { VenueRelay(upstream: upstream, target: "/fapi/v1/exchangeInfo", weight: 1, keep: .milliseconds(60_000)) }
 
     /// Why an answer is not usable; nil if it is, even if it refuses the request.
     package func failure(_ answer: RESTAnswer) -> FeedError? {
@@ -74,9 +81,10 @@ package struct VenueREST: Sendable {
 
     private func answer(_ path: VenuePath, _ target: String, _ query: VenueQuery, _ now: Int64?) throws(VenueRefusal) -> VenueAnswer {
         let weight = weight(path.weight, query)
-        func relay(_ keep: VenueKeep) -> VenueRelay { VenueRelay(target: target + query.text, weight: weight, keep: keep) }
+        func relay(_ keep: VenueKeep) -> VenueRelay { VenueRelay(upstream: upstream, target: target + query.text, weight: weight, keep: keep) }
         func read(_ name: FuturesServiceStreamName, _ rows: VenueRows, instead keep: VenueKeep = .milliseconds(1_000)) -> VenueAnswer {
-            .stream(VenueReading(name: name, instead: relay(keep), newest: newest(of: name), rows: rows))
+            let name = name.at(venue: dialect.prefix)
+            return .stream(VenueReading(name: name, instead: relay(keep), newest: newest(of: name), rows: rows))
         }
         switch path.source {
         case .keyed: return .refused(.keyed)
@@ -120,7 +128,7 @@ package struct VenueREST: Sendable {
     /// The request for the last two bars. If there are no trades, it shows the newest one.
     private func newest(of name: FuturesServiceStreamName) -> VenueRelay? {
         guard name.interval != nil, let url = dialect.newestRequest(of: name, host: 0)?.url else { return nil }
-        return VenueRelay(target: String(url.dropFirst(dialect.venue.restURLs[0].count)), weight: 1, keep: .milliseconds(0))
+        return VenueRelay(upstream: upstream, target: String(url.dropFirst(dialect.venue.restURLs[0].count)), weight: 1, keep: .milliseconds(0))
     }
 
     /// The venue searches at most one hour of trades.

@@ -1,0 +1,15 @@
+/// What the streams of one upstream share. Upstreams share none of it, so a ban, a wrong clock or a short listing of one does not affect the others.
+struct VenueState: Sendable {
+    /// The request budget.
+    var rest: RESTGate
+    /// Requests of readers for the venue's REST.
+    var relays = RelayQueue()
+    /// The venue's time, derived from its data.
+    var clock = VenueClock()
+    /// The venue's listing; nil until it arrives.
+    var listing: VenueListing?
+    /// Symbols that the last listing lacked.
+    var missing: Set<String> = []
+    /// Symbols that two listings in a row lacked.
+    var gone: Set<String> = []
+}
