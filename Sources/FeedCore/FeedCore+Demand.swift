@@ -75,7 +75,9 @@ extension FeedCore {
         feed.deferred = FeedContext.Deferred()
         if let (time, index) = deferred.correctedTime {
             let upstream = streams[index]?.traits.upstream
-            for other in streams.indices where other != index && streams[other]?.traits.upstream == upstream { streams[other]?.loseTimes(aheadOf: time) }
+            for other in streams.indices where other != index && streams[other]?.traits.upstream == upstream {
+                streams[other]?.loseTimes(aheadOf: time)
+            }
         }
         for slot in deferred.rotations { rotate(slot) }
     }

@@ -46,7 +46,9 @@ extension FeedCore {
         let now = feed.now.instant
         return Set(
             indices.compactMap { index in
-                guard let stream = streams[index], let receivedAt = stream.receivedInstant, now.milliseconds(since: receivedAt) < 60_000 else { return nil }
+                guard let stream = streams[index], let receivedAt = stream.receivedInstant, now.milliseconds(since: receivedAt) < 60_000 else {
+                    return nil
+                }
                 return stream.name.listedSymbol
             })
     }

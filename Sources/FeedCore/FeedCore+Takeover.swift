@@ -30,7 +30,11 @@ extension FeedCore {
     ) -> [FeedEffect] {
         feed.now = now
         // The next listing reports in the new epoch which streams have ended.
-        if epoch != feed.epoch { for upstream in feed.venues.indices { (feed.venues[upstream].listing, feed.venues[upstream].missing, feed.venues[upstream].gone) = (nil, [], []) } }
+        if epoch != feed.epoch {
+            for upstream in feed.venues.indices {
+                (feed.venues[upstream].listing, feed.venues[upstream].missing, feed.venues[upstream].gone) = (nil, [], [])
+            }
+        }
         (feed.epoch, feed.sequence) = (epoch, sequence)
         for index in streams.usedIndices where streams[index]?.state == .ended { removeStream(index, isPublished: false) }
         let own = streams.usedIndices

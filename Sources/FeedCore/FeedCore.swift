@@ -103,7 +103,10 @@ package struct FeedCore: Sendable {
 
     private mutating func fetched(_ name: FuturesServiceStreamName, attempt: UInt64, _ result: Result<FetchedContent, FeedError>) {
         // Only a venue has a request weight; answers of other servers say nothing about its REST.
-        if let traits = streams[name]?.traits, traits.fetchWeight != 0 { feed.venues[traits.upstream].rest.answered(result.failure, feed.now.instant) }
+        // The stream may have ended in the meantime.
+        if let traits = streams[name]?.traits ?? traits(name), traits.fetchWeight != 0 {
+            feed.venues[traits.upstream].rest.answered(result.failure, feed.now.instant)
+        }
         streams[name]?.fetched(attempt: attempt, result, &feed)
         doDeferred()
     }

@@ -1,4 +1,5 @@
-/// What the streams of one upstream share. Upstreams share none of it, so a ban, a wrong clock or a short listing of one does not affect the others.
+/// The state of one upstream, which all its streams use. Upstreams share none of it, so a ban, a wrong clock or a short listing of one does not affect
+/// the others.
 struct VenueState: Sendable {
     /// The request budget.
     var rest: RESTGate

@@ -140,7 +140,7 @@ package struct MirroredStream: Sendable {
 struct MirrorView: Sendable {
     var epochs = EpochTable()
     var streams: [FuturesServiceStreamName: MirroredStream] = [:]
-    /// The listings by upstream, as far as they were read.
+    /// The listings that were read, by upstream.
     var listings: [Int: VenueListing] = [:]
     /// The ingest's state; nil before it was read.
     var gauges: IngestGauges?
@@ -167,7 +167,9 @@ struct MirrorView: Sendable {
             defer { number += record.numbers }
             switch record.kind {
             case .listing:
-                if let upstream = ListingRecord.upstream(record.subject), let listing = ListingRecord.listing(record.body) { listings[upstream] = listing }
+                if let upstream = ListingRecord.upstream(record.subject), let listing = ListingRecord.listing(record.body) {
+                    listings[upstream] = listing
+                }
             case .gauges: gauges = IngestGauges(record.body) ?? gauges
             case .verified:
                 VerifiedRecord.read(record.body) { if let name = name($0), streams[name] != nil { streams[name]?.verifiedAt = $1 } }

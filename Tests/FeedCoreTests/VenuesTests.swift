@@ -138,7 +138,9 @@ import Testing
             #expect(name.at(venue: nil).description == name.local && name.at(venue: nil).prefix == nil && name.at(venue: nil) != name)
             #expect(name.at(venue: "binance").at(venue: name.prefix.map(String.init)) == name)
         }
-        for text in ["binance:", "binance:btcusdt", "binance:BTC@book", "binance:aster:btcusdt@trade", "binance:binance:btcusdt@trade", ":btcusdt@trade"] {
+        for text in [
+            "binance:", "binance:btcusdt", "binance:BTC@book", "binance:aster:btcusdt@trade", "binance:binance:btcusdt@trade", ":btcusdt@trade",
+        ] {
             #expect(FuturesServiceStreamName(text) == nil, "\(text)")
         }
         #expect(FuturesServiceStreamName(upstream: "binance", stream: "btcusdt@trade") == nil, "a venue's names have the venue's grammar")

@@ -55,7 +55,9 @@ import Testing
                 let answer = try await house.client.get("/streams/binance:\(name)?wait=10")
                 #expect(answer.status == 200, "\(name): \(answer.text.prefix(300))")
                 let json = try answer.json
-                #expect(json["stream"]?.text == "binance:" + name && ["live", "connecting"].contains(json["state"]?.text), "\(name): \(answer.text.prefix(300))")
+                #expect(
+                    json["stream"]?.text == "binance:" + name && ["live", "connecting"].contains(json["state"]?.text),
+                    "\(name): \(answer.text.prefix(300))")
             }
         }
     }

@@ -297,6 +297,26 @@ import Testing
         #expect(later.contains { if case .tell(let event) = $0 { event.detail == .recovered(downMs: 7_900) } else { false } })
     }
 
+    /// It may report an outage in its next message.
+    @Test mutating func aCutStreamWaitsForTheFirstWordOfANewWriter() throws {
+        tell([Self.value(receivedAt: 0)], sentAt: 0, at: 0)
+        _ = mirror.passDeadline(now: Self.moment(try #require(mirror.deadline).nanoseconds / 1_000_000))
+        let claim = mirror.epochs.claim(8, highest: sequence, term: 1, sentAt: 1_008_900)
+        next = claim.first
+        let questions = tell(claim, at: 9_000).compactMap { (effect) -> UInt64? in
+            if case .perform(.inspect(let id)) = effect { id } else { nil }
+        }
+        let question = try #require(questions.first)
+        _ = mirror.step(.inspected(id: question, .success(LogExtent(first: 1, last: sequence))), now: Self.moment(9_010))
+        for time in [9_100, 9_200] as [Int64] {
+            let effects = tell([IngestGauges().record], epoch: 8, sentAt: time, at: time + 5)
+            #expect(effects.allSatisfy { if case .tell = $0 { false } else { true } }, "the writer has said nothing of the stream")
+        }
+        #expect(mirror.trouble(now: Self.at(9_205)) == nil, "the node itself is current")
+        let effects = tell([Self.value(receivedAt: 9_300)], epoch: 8, sentAt: 9_300, at: 9_305)
+        #expect(effects.contains { if case .tell(let event) = $0 { event.kind == .recovered } else { false } })
+    }
+
     @Test(arguments: [(3_001, 2_000), (9_000, 8_000)])
     mutating func aReceiptThatWasCommittedLateCountsTheDelay(_ at: Int64, _ downMs: Int64) {
         tell([Self.value(receivedAt: 0)], sentAt: 0, at: 0)

@@ -12,7 +12,9 @@ extension StreamMachine {
         // subscription.
         if subscription.isQueued, policy.messagesContinue { return }
         var rows = rows
-        if let leftOut = rows.removeRows(where: { feed.venues[traits.upstream].clock.isPassed(by: $0, at: feed.now.instant) }) { leaveOut(leftOut, &feed) }
+        if let leftOut = rows.removeRows(where: { feed.venues[traits.upstream].clock.isPassed(by: $0, at: feed.now.instant) }) {
+            leaveOut(leftOut, &feed)
+        }
         guard isPlausible(slot, rows, eventTime: eventTime, &feed) else { return }
         if feed.pool.hasSiblings(slot) {
             receiveCopy(slot, rows, eventTime: eventTime, &feed)

@@ -43,7 +43,9 @@ extension StreamMachine {
         // Only a venue has a request weight; requests to other servers cost none.
         if traits.fetchWeight != 0, let wait = feed.venues[traits.upstream].rest.admit(traits.fetchWeight, leaving: share, feed.now) {
             fetch(at: feed.now.instant + wait, &feed)
-            if feed.venues[traits.upstream].rest.pause(feed.now.instant) != nil, wait > feed.configuration.blockPatience, fetching.isNeeded { reportBlock(wait, &feed) }
+            if feed.venues[traits.upstream].rest.pause(feed.now.instant) != nil, wait > feed.configuration.blockPatience, fetching.isNeeded {
+                reportBlock(wait, &feed)
+            }
             return wait
         }
         let weight = UInt64(clamping: traits.fetchWeight)
@@ -212,7 +214,9 @@ extension StreamMachine {
         publish(.failed(error, fetch: true), &feed)
         guard fetching.isNeeded else { return }
         // With any error, the content stays incomplete. Only the listing can show that there is nothing to complete.
-        if error.venueCode == Self.invalidSymbol, let listing = feed.venues[traits.upstream].listing, !name.isListed(in: listing) { return end(&feed) }
+        if error.venueCode == Self.invalidSymbol, let listing = feed.venues[traits.upstream].listing, !name.isListed(in: listing) {
+            return end(&feed)
+        }
         let asked = Duration.milliseconds(min(error.retryAfterMs ?? 0, 60_000))
         let delay = max(fetching.backoff.next(using: &feed.random), feed.configuration.refusedFetchInterval, asked)
         fetch(at: feed.now.instant + delay, &feed)

@@ -65,7 +65,9 @@ private struct NameJudge {
     private func known(_ names: [String]) -> [String] {
         var known: [String] = []
         for text in names where known.count < 3 && !known.contains(text) {
-            guard let name = FuturesServiceStreamName(prefix + text), dialect.traits(of: name) != nil, listing.map(name.isListed) ?? true else { continue }
+            guard let name = FuturesServiceStreamName(prefix + text), dialect.traits(of: name) != nil, listing.map(name.isListed) ?? true else {
+                continue
+            }
             known.append(name.description)
         }
         return known

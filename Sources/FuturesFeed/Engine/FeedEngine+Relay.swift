@@ -63,7 +63,11 @@ extension FeedEngine {
                 return .success(RelayedAnswer(status: answer.status, body: answer.body))
             }
             self.performer.value.relays[id] = nil
-            if case .failure(let error) = answer { self.step(.relayed(upstream: upstream, id, error)) } else { self.step(.relayed(upstream: upstream, id, nil)) }
+            if case .failure(let error) = answer {
+                self.step(.relayed(upstream: upstream, id, error))
+            } else {
+                self.step(.relayed(upstream: upstream, id, nil))
+            }
             // The gateway must have the list that its readers have, so that it accepts every symbol in a relayed one.
             if case .success(let told) = answer, told.status == 200, let listing = venue.listing(relay.request, told.body) {
                 self.takeListing(listing, of: upstream)

@@ -39,7 +39,8 @@ final class PollingLink: UpstreamLink {
     ///
     /// - Parameter done: Called once, with the error, or nil on success.
     func open(_ done: @escaping (FeedError?) -> Void) {
-        engine.relay(VenueRelay(upstream: venue.upstream, target: "/fapi/v1/ping", weight: 1, keep: .milliseconds(0)), newestOf: nil, maxAge: nil) { result in
+        engine.relay(VenueRelay(upstream: venue.upstream, target: "/fapi/v1/ping", weight: 1, keep: .milliseconds(0)), newestOf: nil, maxAge: nil) {
+            result in
             switch result {
             case .success(let answer) where answer.status == 200: done(nil)
             case .success(let answer): done(FeedError(.venueRejected, "The venue answered with HTTP status \(answer.status)."))
@@ -95,7 +96,9 @@ final class PollingLink: UpstreamLink {
             engine.relay(part, newestOf: nil, maxAge: nil) { result in
                 switch result {
                 case .success(let answer) where answer.status == 200:
-                    self.polled[name]?.parts[place] = (answer.body, Moment.current.instant + answer.lifetime(of: part, at: self.engine.venueTime(of: part.upstream)))
+                    self.polled[name]?.parts[place] = (
+                        answer.body, Moment.current.instant + answer.lifetime(of: part, at: self.engine.venueTime(of: part.upstream))
+                    )
                 case .success(let answer):
                     failure = FeedError(.venueRejected, "The venue refused the request for \(name) with HTTP status \(answer.status).")
                 case .failure(let error): failure = error

@@ -188,7 +188,8 @@ extension FeedEngine: ServedFeed {
 
     package func statuses() -> FeedStatuses {
         read { core, now in
-            FeedStatuses(streams: core.statuses(now: now), lines: core.lineStatuses, 
+            FeedStatuses(
+                streams: core.statuses(now: now), lines: core.lineStatuses,
                 knowsSymbols: parts.indices.map { parts[$0].listingURL(host: 0) == nil ? nil : core.knowsSymbols(of: $0) }, now: now)
         }
     }

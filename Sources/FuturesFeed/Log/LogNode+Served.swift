@@ -124,7 +124,8 @@ extension LogNode: ServedFeed {
             let (clock, now) = (shared.mirror.clock, Moment.current.instant)
             let streams = shared.mirror.isServing ? shared.mirror.streams.values.map { $0.status(clock, now: now) } : []
             return FeedStatuses(
-                streams: streams, lines: shared.mirror.gauges?.lines ?? [], knowsSymbols: parts.indices.map { parts[$0].listingURL(host: 0) == nil ? nil : shared.mirror.listings[$0] != nil }, now: now,
+                streams: streams, lines: shared.mirror.gauges?.lines ?? [],
+                knowsSymbols: parts.indices.map { parts[$0].listingURL(host: 0) == nil ? nil : shared.mirror.listings[$0] != nil }, now: now,
                 trouble: shared.mirror.trouble(now: now))
         }
     }

@@ -57,7 +57,8 @@ enum NodeRequest: Equatable {
         case ("relay", 6), ("relay", 7):
             let upstream = lines.count > 6 ? Int(lines[6]) : 0
             // The target is sent to the venue unchanged.
-            guard let upstream, (0...Self.mostUpstreams).contains(upstream), lines[1].hasPrefix("/"), lines[1].utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), let weight = Int(lines[2]),
+            guard let upstream, (0...Self.mostUpstreams).contains(upstream), lines[1].hasPrefix("/"),
+                lines[1].utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), let weight = Int(lines[2]),
                 (0...10_000).contains(weight), let keep = VenueKeep(lines[3])
             else { return nil }
             self = .relay(

@@ -50,7 +50,7 @@ struct ProbeHandlers: Sendable {
         }
     }
 
-    /// What the upstreams lack without an effect on readers.
+    /// The upstreams that have lost lines or have not been reached, without an effect on readers.
     private static func lines(_ table: StatusTable) -> String {
         table.upstreams.map { upstream in
             let isMissing = upstream.isListed == false && !upstream.isReached && !upstream.isDown

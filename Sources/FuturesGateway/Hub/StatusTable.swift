@@ -50,7 +50,8 @@ final class StatusTable: Sendable {
         var counted = upstreams.enumerated().map { index, upstream in
             let own = lines.filter { $0.upstream == index }
             let open = own.count { $0.open == $0.connections }
-            return Upstream(name: upstream.name, trouble: upstream.trouble, lines: own.count > 1 ? (open, own.count) : nil,
+            return Upstream(
+                name: upstream.name, trouble: upstream.trouble, lines: own.count > 1 ? (open, own.count) : nil,
                 isListed: knowsSymbols.indices.contains(index) ? knowsSymbols[index] : nil)
         }
         for row in rows where counted.indices.contains(row.upstream) {

@@ -72,7 +72,9 @@ final class PendingAnswer {
         let times = VenueTimes(
             now: now, fetched: status.source == .rest ? now &- (status.ageMs ?? 0) : nil, believesSilence: plan.believesSilence)
         return .rendering(
-            mirror.venue.render(plan.reading, content, listing: hub.feed.listing(of: mirror.venue.upstream), times) { [mirror] in mirror.relays.kept($0)?.answer.body.bytes })
+            mirror.venue.render(plan.reading, content, listing: hub.feed.listing(of: mirror.venue.upstream), times) { [mirror] in
+                mirror.relays.kept($0)?.answer.body.bytes
+            })
     }
 
     /// Whether a book is in an outage that began a moment ago. Clients whose sockets it closed ask for the book while they subscribe again. A book of
@@ -225,7 +227,8 @@ final class PendingAnswer {
             let prepared = PreparedAnswer(
                 content: content, entityTag: "\"\(answer.receivedAt.nanoseconds)\"", headers: headers, contentHeaders: contentHeaders,
                 countingHeaders: [("X-Feed-Age-Ms", age)], asOf: UInt64(clamping: now.nanoseconds),
-                lifetime: min(.seconds(1), .nanoseconds(until.nanoseconds &- now.nanoseconds)), route: mirror.prefix + VenueHandlers.route(of: ask.path))
+                lifetime: min(.seconds(1), .nanoseconds(until.nanoseconds &- now.nanoseconds)),
+                route: mirror.prefix + VenueHandlers.route(of: ask.path))
             hub.preparedAnswers.put(prepared, for: key)
         }
         let fields = headers + contentHeaders + [HTTPHeader("X-Feed-Age-Ms", String(age))]

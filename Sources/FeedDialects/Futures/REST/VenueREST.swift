@@ -30,7 +30,9 @@ package struct VenueREST: Sendable {
             let listsAll = path.parameters.contains(.anySymbol) ? query.symbol == nil : path.path == "fapi/exchangeInfo"
             guard listsAll, listTarget != target else { return (path.path, try answer(path, target, query, now)) }
             let keep = path.path == "fapi/exchangeInfo" ? VenueKeep.milliseconds(60_000) : .milliseconds(1_000)
-            return (path.path, .relay(VenueRelay(upstream: upstream, target: listTarget + query.text, weight: weight(path.weight, query), keep: keep)))
+            return (
+                path.path, .relay(VenueRelay(upstream: upstream, target: listTarget + query.text, weight: weight(path.weight, query), keep: keep))
+            )
         } catch {
             return (path.path, .refused(path.path.hasPrefix("futures/") ? error.ofHistory : error))
         }
