@@ -20,6 +20,9 @@ enum Routes {
         router.on("GET", "/streams/{name}", snapshot)
         router.on("GET", "/streams/{name}/status", access.guarded(.operation(.read), streams.status))
         router.on("POST", "/streams/{name}/refetch", access.guarded(.operation(.refetch), streams.refetch))
+        let markets = MarketHandlers(hub: hub)
+        router.on("GET", "/markets", access.guarded(.operation(.read), parameters: ["wait"], markets.list))
+        router.on("GET", "/markets/{asset}", access.guarded(.operation(.read), parameters: ["wait"], markets.one))
         let open = access.guarded(
             .operation(.read), parameters: eventParameters, takesTicket: true, limited: EventHandlers.limited, events.open)
         router.on("GET", "/events", open)

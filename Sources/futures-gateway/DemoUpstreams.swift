@@ -8,7 +8,7 @@ enum DemoUpstreams {
 
     /// Starts them and adds them to a feed; returns the services that keep them running.
     static func start(for feed: inout FuturesFeedConfiguration) async throws -> [any Service] {
-        let second = DemoExchange(configuration: DemoExchangeConfiguration())
+        let second = DemoExchange(configuration: DemoExchangeConfiguration(seed: 2))
         _ = try await second.start()
         try feed.readUpstreams(
             #"{"binance":{"kind":"futures","restURLs":["\#(second.restURL)"],"webSocketURLs":["\#(second.webSocketURL)"]}}"#, areSimulated: true

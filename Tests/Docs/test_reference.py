@@ -57,10 +57,10 @@ class CodeTests(unittest.TestCase):
         program = set(re.findall(r"case \w+ = (-32\d+)", (SOURCES / "Agents" / "AgentError.swift").read_text()))
         self.assertEqual(set(re.findall(r"(?m)^\| (-32\d+)", page("errors.md"))), program)
 
-    def test_codes_of_the_tape(self):
+    def test_codes_of_the_tape_and_of_markets(self):
         text = "".join(file.read_text() for file in (SOURCES / "Handlers").glob("*Problems*.swift"))
         program = set(re.findall(r'\("code", \.string\("(\w+)"\)\)', text))
-        table = page("errors.md").split("Codes of the tape:")[1].split("\n## ")[0]
+        table = page("errors.md").split("Codes of the tape and of `/markets`:")[1].split("\n## ")[0]
         self.assertEqual(codes(table), program)
 
 

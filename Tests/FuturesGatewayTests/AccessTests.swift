@@ -62,13 +62,23 @@ struct AccessTests {
         }
     }
 
+    @Test func aTableNeedsThePermissionForEachOfItsStreams() async throws {
+        try await Self.open([Self.secret: #""streams":["btcusdt@*"]"#, Self.other: #""streams":["btcusdt@*","!funding@arr"]"#]) {
+            (house: House) async throws in
+            #expect(try await house.client.get("/markets/BTC", Self.bearer).status == 403)
+            #expect(try await house.client.get("/markets", Self.bearer).status == 403)
+            #expect(try await house.client.get("/markets/BTC", ["Authorization": "Bearer \(Self.other)"]).status == 200)
+        }
+    }
+
     @Test func withoutACredentialOnlyTheProbesAndThePageAnswer() async throws {
         try await Self.open { house in
             for target in ["/healthz", "/readyz", "/openapi.yaml", "/", "/client.js"] {
                 #expect(try await house.client.get(target).status == 200, "\(target)")
             }
             let closed = [
-                ("GET", "/streams"), ("GET", "/streams/btcusdt@markPrice"), ("GET", "/streams/btcusdt@markPrice/status"), ("GET", "/metrics"),
+                ("GET", "/streams"), ("GET", "/markets"), ("GET", "/markets/BTC"), ("GET", "/streams/btcusdt@markPrice"),
+                ("GET", "/streams/btcusdt@markPrice/status"), ("GET", "/metrics"),
                 ("GET", "/events?streams=btcusdt@markPrice"), ("POST", "/streams/btcusdt@markPrice/refetch"), ("POST", "/tickets"),
                 ("GET", "/events/abc"), ("DELETE", "/events/abc"), ("POST", "/events/abc/pause"), ("HEAD", "/streams/btcusdt@markPrice"),
             ]
@@ -283,7 +293,8 @@ struct AccessTests {
             for credential in [Self.secret, "canary-wrong-key-of-more-than-128-bits", "canary.canary.canary"] {
                 for headers in [["Authorization": "Bearer \(credential)"], ["X-API-Key": credential], ["Authorization": "Basic \(credential)"]] {
                     for (method, target) in [
-                        ("GET", "/streams"), ("GET", "/streams/btcusdt@markPrice"), ("GET", "/streams/canary"), ("GET", "/streams/ethusdt@markPrice"),
+                        ("GET", "/streams"), ("GET", "/markets"), ("GET", "/markets/BTC"), ("GET", "/streams/btcusdt@markPrice"),
+                        ("GET", "/streams/canary"), ("GET", "/streams/ethusdt@markPrice"),
                         ("GET", "/metrics"),
                         ("GET", "/events?streams=nothing"), ("GET", "/events?streams=btcusdt@markPrice&ticket=canary"), ("GET", "/canary"),
                         ("POST", "/streams"),

@@ -48,7 +48,7 @@ private func documentedOperations() throws -> [String: Set<String>] {
             _ = try await reader.next("update")
             for (path, methods) in operations where !Self.isOfVenue(path) && !Self.isSocket(path) {
                 let target = path.replacing("{name}", with: "btcusdt@bookTicker").replacing("{client}", with: reader.client)
-                    .replacing("{file}", with: "page.js")
+                    .replacing("{file}", with: "page.js").replacing("{asset}", with: "BTC")
                 let allow = try await house.client.request("OPTIONS", target).header("Allow") ?? ""
                 let allowed = Set(allow.split(separator: ", ").map(String.init)).subtracting(["HEAD", "OPTIONS"])
                 #expect(allowed == methods, "\(path)")

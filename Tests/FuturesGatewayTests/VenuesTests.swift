@@ -7,7 +7,7 @@ import Testing
 
 /// Two futures venues behind one gateway, with the same symbols.
 @Suite struct VenuesTests {
-    private static func open(_ body: (House, DemoExchange) async throws -> Void) async throws {
+    static func open(_ body: (House, DemoExchange) async throws -> Void) async throws {
         let second = DemoExchange(configuration: DemoExchangeConfiguration())
         _ = try await second.start()
         let file = #"{"binance":{"kind":"futures","restURLs":["\#(second.restURL)"],"webSocketURLs":["\#(second.webSocketURL)"]}}"#

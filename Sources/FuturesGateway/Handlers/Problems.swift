@@ -27,6 +27,13 @@ enum Problems {
             ])
     }
 
+    static func unknownAsset(_ text: String) -> HTTPProblem {
+        HTTPProblem(
+            status: 404, title: "Unknown asset",
+            detail: "No venue lists a contract of \(text.prefix(32)). GET /markets lists all; an asset is a name such as BTC.",
+            extensions: [("code", .string("unknownAsset"))])
+    }
+
     /// - Parameter known: The parameters that the resource accepts.
     static func unknownParameter(_ name: String, _ known: [String]) -> HTTPProblem {
         let hint = nearMiss(name, in: known).map { " Did you mean \($0)?" } ?? ""

@@ -1,0 +1,97 @@
+import FeedCore
+import Testing
+
+@testable import FeedDialects
+
+/// The contracts of several venues in one shape.
+@Suite struct MarketRowTests {
+    private static let listing = VenueListing(symbols: ["BTCUSDT", "BTCUSDC", "ETHUSDC", "BTCUSDT_260327", "1000PEPEUSDT"])
+
+    private static func content(_ name: FuturesServiceStreamName, _ rows: FeedRows) -> FuturesServiceFeedContent {
+        FuturesServiceFeedContent(
+            streamName: name, id: EventID(epoch: 1, sequence: 1), kind: .full, state: .live, source: .rest, eventTime: nil, receivedAt: 1, rows: rows)
+    }
+
+    private static func decimal(_ text: String) throws -> DecimalString { try #require(DecimalString(text)) }
+
+    @Test(arguments: [
+        ("0.00010000", 8, "0.0000125"), ("-0.00011523", 8, "-0.00001440375"), ("0.0001", 4, "0.000025"), ("0.0000125", 1, "0.0000125"),
+        ("0.0001", 3, "0.000033333333333333"), ("0", 8, "0"), ("-0.00000000", 8, "0"), ("8", 4, "2"), ("0.000000000000000001", 8, "0"),
+    ])
+    func theRateForAnHourIsExact(_ rate: String, _ hours: Int64, _ perHour: String) throws {
+        var row = MarketRow(asset: "BTC", symbol: "BTCUSDT", quote: "USDT")
+        (row.fundingRate, row.fundingIntervalHours) = (try Self.decimal(rate), hours)
+        #expect(row.fundingPerHour?.text == perHour)
+        row.fundingIntervalHours = 0
+        #expect(row.fundingPerHour == nil)
+    }
+
+    @Test func anAssetHasTheContractInThePreferredCurrency() {
+        let dialect = FuturesDialect(venue: .binance, prefix: "binance")
+        #expect(dialect.marketStreams(of: "BTC", Self.listing).first?.description == "binance:btcusdt@markPrice@1s")
+        #expect(dialect.marketStreams(of: "ETH", Self.listing).first?.description == "binance:ethusdc@markPrice@1s")
+        for text in ["DOGE", "", "a/b", String(repeating: "A", count: 33), "BTC USD"] {
+            #expect(dialect.marketStreams(of: text, Self.listing).isEmpty, "\(text)")
+        }
+        let assets = dialect.markets(of: nil, Self.listing, in: []).map { "\($0.asset) \($0.quote)" }
+        #expect(assets == ["1000PEPE USDT", "BTC USDT", "ETH USDC"], "neither a delivery contract nor a second currency")
+        #expect(FuturesDialect(venue: .apollox).marketStreams(of: nil, nil).allSatisfy { $0.channel != .funding })
+    }
+
+    @Test func aRowHasTheDigitsOfTheVenue() throws {
+        let prices = [
+            MarkPrice(
+                symbol: "BTCUSDT", markPrice: try Self.decimal("11794.15000000"), indexPrice: try Self.decimal("11784.62659091"),
+                lastFundingRate: try Self.decimal("0.00038167"), nextFundingTime: 9, time: 1),
+            MarkPrice(symbol: "OTHERUSDT", markPrice: try Self.decimal("1"), time: 1),
+        ]
+        let funding = #"{"from":[],"rows":[{"symbol":"BTCUSDT","rate":"1","intervalHours":4},{"symbol":"X","intervalHours":8}]}"#
+        let contents = [
+            Self.content(.fastMarkPrices, .markPrice(prices)), Self.content(.funding, .json([JSONRow(checked: funding)])),
+            Self.content(
+                .openInterest(symbol: "BTCUSDT"), .json([JSONRow(checked: #"{"symbol":"BTCUSDT","openInterest":"10659.509","time":1}"#)])),
+        ]
+        let row = try #require(FuturesDialect(venue: .aster).markets(of: "BTC", Self.listing, in: contents).first)
+        #expect(row.markPrice?.text == "11794.15000000" && row.indexPrice?.text == "11784.62659091" && row.openInterest?.text == "10659.509")
+        #expect(row.fundingRate?.text == "0.00038167" && row.fundingIntervalHours == 4 && row.fundingPerHour?.text == "0.0000954175")
+        #expect(row.nextFundingTime == 9 && row.bidPrice == nil)
+    }
+
+    @Test func aContentThatCannotBeReadLeavesItsMembersOut() throws {
+        for text in ["[]", "1", #"{"symbol":"BTCUSDT"}"#, #"{"symbol":"BTCUSDT","openInterest":"x"}"#, #"{"rows":[{"symbol":1}]}"#] {
+            for name in [FuturesServiceStreamName.openInterest(symbol: "BTCUSDT"), .funding] {
+                let rows = FuturesDialect(venue: .aster).markets(of: "BTC", Self.listing, in: [Self.content(name, .json([JSONRow(checked: text)]))])
+                #expect(rows == [MarketRow(asset: "BTC", symbol: "BTCUSDT", quote: "USDT")], "\(text)")
+            }
+        }
+    }
+
+    @Test func hyperliquidsContextAndBestPricesAreOneRow() throws {
+        let dialect = try #require(
+            try UpstreamsFile.read(#"{"hl":{"kind":"hyperliquid"}}"#) { _ in nil }.first?.dialect as? any MarketDialect)
+        let names = dialect.marketStreams(of: "BTC", nil)
+        #expect(names.map(\.description) == ["hl:BTC@context", "hl:BTC@bbo"] && dialect.marketStreams(of: "B C", nil).isEmpty)
+        let context =
+            #"{"coin":"BTC","ctx":{"funding":"-0.0000125","openInterest":"688.11","dayNtlVlm":"1169046.29406","oraclePx":"14.32","markPx":"14.3161","midPx":null}}"#
+        let best = #"{"coin":"BTC","time":1,"bbo":[{"px":"14.3","sz":"2","n":1},null]}"#
+        let contents = zip(names, [context, best]).map { Self.content($0, .json([JSONRow(checked: $1)])) }
+        let row = try #require(dialect.markets(of: "BTC", nil, in: contents).first)
+        #expect(row.fundingPerHour?.text == "-0.0000125" && row.openInterest?.text == "688.11" && row.quoteVolume?.text == "1169046.29406")
+        #expect(row.markPrice?.text == "14.3161" && row.indexPrice?.text == "14.32" && row.midPrice == nil)
+        #expect(row.bidPrice?.text == "14.3" && row.bidSize?.text == "2" && row.askPrice == nil && row.askSize == nil)
+        #expect(dialect.markets(of: "BTC", nil, in: []).isEmpty, "the venue has no list of coins")
+        for text in ["1", #"{"bbo":[1]}"#, #"{"ctx":5,"bbo":[{"px":"x"},null]}"#] {
+            let rows = dialect.markets(of: "BTC", nil, in: names.map { Self.content($0, .json([JSONRow(checked: text)])) })
+            #expect(rows == [MarketRow(asset: "BTC", symbol: "BTC", quote: "USD")], "\(text)")
+        }
+    }
+
+    @Test func hyperliquidsMiddlePricesAreARowForEachCoin() throws {
+        let dialect = try #require(
+            try UpstreamsFile.read(#"{"hl":{"kind":"hyperliquid"}}"#) { _ in nil }.first?.dialect as? any MarketDialect)
+        let name = try #require(dialect.marketStreams(of: nil, nil).first)
+        let text = #"{"mids":{"0G":"1.2017","@142":"5","PURR/USDC":"0.1","kPEPE":"0.004"}}"#
+        let rows = dialect.markets(of: nil, nil, in: [Self.content(name, .json([JSONRow(checked: text)]))])
+        #expect(rows.map(\.asset) == ["0G", "kPEPE"] && rows.map { $0.midPrice?.text } == ["1.2017", "0.004"])
+    }
+}

@@ -1,0 +1,104 @@
+import DemoExchange
+import FuturesFeed
+import GatewayTestSupport
+import Testing
+
+@testable import FuturesGateway
+
+/// `/markets`: one table of several venues.
+@Suite struct MarketTests {
+    /// The members of a row that a venue's own REST has, in the venue's digits.
+    private static func table(of client: GatewayClient, _ base: String) async throws -> [String: [String: JSON]] {
+        var rows: [String: [String: JSON]] = [:]
+        func merge(_ path: String, _ members: [String: String]) async throws {
+            for row in try await client.get(base + path).json.array ?? [] {
+                guard let symbol = row["symbol"]?.text else { continue }
+                for (own, name) in members { rows[symbol, default: [:]][name] = row[own] }
+            }
+        }
+        try await merge(
+            "/fapi/v1/premiumIndex",
+            ["markPrice": "markPrice", "indexPrice": "indexPrice", "lastFundingRate": "fundingRate", "nextFundingTime": "nextFundingTime"])
+        try await merge(
+            "/fapi/v1/ticker/bookTicker", ["bidPrice": "bidPrice", "bidQty": "bidSize", "askPrice": "askPrice", "askQty": "askSize"])
+        try await merge("/fapi/v1/ticker/24hr", ["quoteVolume": "quoteVolume"])
+        return rows
+    }
+
+    @Test func theTableOfAStillMarketIsThatOfTheVenuesOwnREST() async throws {
+        try await VenuesTests.open { house, second in
+            let asked = try await house.client.get("/markets")
+            #expect(asked.status == 200)
+            for exchange in [house.exchange, second] { exchange.inflict(.still()) }
+            // What came before is still sent; the prices stay from then on.
+            let deadline = ContinuousClock.now + .seconds(30)
+            var differences = ["none compared"]
+            var compared = 0
+            while !differences.isEmpty, ContinuousClock.now < deadline {
+                (differences, compared) = ([], 0)
+                let rows = try await house.client.get("/markets").json["rows"]?.array ?? []
+                for (venue, exchange) in [("aster", house.exchange), ("binance", second)] {
+                    let truth = try await Self.table(
+                        of: GatewayClient(port: try #require(Int(exchange.restURL.split(separator: ":").last ?? ""))), "")
+                    for row in rows where row["venue"]?.text == venue {
+                        let symbol = row["symbol"]?.text ?? ""
+                        for (name, value) in truth[symbol] ?? ["": .null] where row[name] != value {
+                            differences.append("\(venue) \(symbol) \(name): \(String(describing: row[name])), at the venue \(value)")
+                        }
+                        compared += truth[symbol]?.count ?? 0
+                    }
+                }
+            }
+            #expect(differences.isEmpty && compared > 300, "\(compared) values, \(differences.prefix(5))")
+        }
+    }
+
+    @Test func theRowsOfAVenueThatDiesAreNotLive() async throws {
+        try await VenuesTests.open { house, second in
+            let events = try await house.client.events("streams=btcusdt@markPrice@1s,binance:btcusdt@markPrice@1s")
+            let before = try await house.client.get("/markets/btc").json["rows"]?.array ?? []
+            #expect(before.map { $0["venue"]?.text } == ["aster", "binance"] && before.allSatisfy { $0["openInterest"] != nil })
+            await second.stop()
+            _ = try await events.next("disconnect", of: "binance:btcusdt@markPrice@1s")
+            let after = try await house.client.get("/markets/BTC").json["rows"]?.array ?? []
+            #expect(after.map { $0["venue"]?.text } == ["aster", "binance"])
+            #expect(after.last?["state"]?.text != "live" && after.last?["markPrice"] != nil, "\(after)")
+        }
+    }
+
+    @Test func anAssetThatNoVenueListsIsUnknown() async throws {
+        try await House.open { house in
+            try await house.awaitReadiness()
+            let answer = try await house.client.get("/markets/NOPE")
+            #expect(try answer.status == 404 && answer.json["code"]?.text == "unknownAsset")
+            #expect(try await house.client.get("/markets/BTC?wait=x").status == 400)
+            #expect(try await house.client.get("/markets/%20").status == 404)
+        }
+    }
+
+    @Test func aRowIsNeverFresherThanOneOfItsStreams() {
+        var dice = SplitMix64(seed: 42)
+        func pick(_ count: Int) -> Int { Int(dice.next() % UInt64(count)) }
+        let order: [FeedState] = [.live, .connecting, .recovering, .stale, .failed, .ended]
+        for _ in 0..<10_000 {
+            let statuses: [StreamStatus?] = (0..<1 + pick(5)).map { _ in
+                pick(8) == 0
+                    ? nil
+                    : StreamStatus(
+                        name: .assetIndex, state: order[pick(pick(2) == 0 ? 1 : 6)], contentID: nil, isWhole: pick(9) > 0, ageMs: Int64(pick(1000)),
+                        unverifiedMs: pick(20) == 0 ? nil : Int64(pick(1000)), source: .rest, isConnected: true, observers: 1)
+            }
+            let worst = WorstFreshness(statuses)
+            for status in statuses {
+                guard let status else {
+                    #expect(worst.state != .live && worst.ageMs == nil && worst.unverifiedMs == nil)
+                    continue
+                }
+                #expect(order.firstIndex(of: worst.state) ?? 0 >= order.firstIndex(of: status.state) ?? 9, "seed 42")
+                #expect(status.isWhole || worst.state != .live, "seed 42")
+                #expect(worst.ageMs.map { $0 >= status.ageMs ?? .max } ?? true)
+                #expect(worst.unverifiedMs.map { $0 >= status.unverifiedMs ?? .max } ?? true)
+            }
+        }
+    }
+}
