@@ -13,7 +13,7 @@ import Testing
         #expect(snapshot.status == 200)
         #expect(try snapshot.json["content"]?["symbol"] == "BTCUSDT")
         let upstreams = try await client.get("/streams").json["upstreams"]?.array ?? []
-        #expect(upstreams.compactMap { $0["name"]?.text } == ["demo", "prices", "stocks", "bux", "hyperliquid"])
+        #expect(upstreams.compactMap { $0["name"]?.text } == ["demo", "binance", "prices", "stocks", "bux", "hyperliquid"])
         #expect(upstreams.allSatisfy { $0["simulated"] == true })
         #expect(try await program.error(containing: "simulated").contains("notice"))
         let reader = try await client.events("streams=btcusdt@markPrice,!assetIndex@arr")
