@@ -5,7 +5,7 @@ struct FeedContext: Sendable {
     var random: SplitMix64
     var pool: ConnectionPool
     /// By upstream.
-    var venues: [VenueState]
+    var upstreams: [UpstreamState]
 
     var now = Moment(instant: Instant(nanoseconds: 0), wallClock: 0)
     var decisions = Decisions()
@@ -35,7 +35,9 @@ struct FeedContext: Sendable {
         self.epoch = epoch
         random = SplitMix64(seed: seed)
         pool = ConnectionPool(configuration, seed: random.next())
-        venues = (0..<configuration.all.upstreams).map { VenueState(rest: RESTGate(configuration, hosts: configuration.all.hosts(of: $0).rest)) }
+        upstreams = (0..<configuration.all.upstreams).map {
+            UpstreamState(rest: RESTGate(configuration, hosts: configuration.all.hosts(of: $0).rest))
+        }
     }
 
     mutating func wake(at instant: Instant) { decisions.wake(at: instant) }

@@ -5,38 +5,39 @@ extension FeedCore {
     package func knows(_ name: FuturesServiceStreamName) -> Bool {
         if streams.index(of: name) != nil { return true }
         guard let traits = traits(name) else { return false }
-        guard let listing = feed.venues[traits.upstream].listing else { return true }
+        guard let listing = feed.upstreams[traits.upstream].listing else { return true }
         return name.isListed(in: listing)
     }
 
     /// Whether the venue had a stream with this name and has settled its symbol.
     package func isSettled(_ name: FuturesServiceStreamName) -> Bool {
-        guard let traits = traits(name), let listing = feed.venues[traits.upstream].listing else { return false }
+        guard let traits = traits(name), let listing = feed.upstreams[traits.upstream].listing else { return false }
         return name.isSettled(in: listing)
     }
 
     mutating func listed(_ upstream: Int, _ result: Result<VenueListing, FeedError>) {
-        guard feed.venues.indices.contains(upstream) else { return }
+        guard feed.upstreams.indices.contains(upstream) else { return }
         switch result {
-        case .failure(let error): feed.venues[upstream].rest.answered(error, feed.now.instant)
+        case .failure(let error): feed.upstreams[upstream].rest.answered(error, feed.now.instant)
         case .success(let listing):
-            feed.venues[upstream].rest.answered(nil, feed.now.instant)
-            if let limit = listing.weightLimit { feed.venues[upstream].rest.limit(limit) }
+            feed.upstreams[upstream].rest.answered(nil, feed.now.instant)
+            if let limit = listing.weightLimit { feed.upstreams[upstream].rest.limit(limit) }
             let own = streams.indices.filter { streams[$0]?.traits.upstream == upstream }
-            let wereMissing = feed.venues[upstream].missing
-            let known = feed.venues[upstream].listing.map { $0.symbols.union($0.assetIndices).union($0.settled) } ?? []
+            let wereMissing = feed.upstreams[upstream].missing
+            let known = feed.upstreams[upstream].listing.map { $0.symbols.union($0.assetIndices).union($0.settled) } ?? []
             let wanted = Set(own.compactMap { streams[$0]?.name.listedSymbol })
             // An unreadable entry may belong to any symbol that seems to be missing.
-            feed.venues[upstream].missing =
+            feed.upstreams[upstream].missing =
                 listing.leftOut.count > 0
                 ? [] : known.union(wanted).subtracting(listing.symbols).subtracting(listing.assetIndices).subtracting(listing.settled)
-            let believed = listing.joined(with: feed.venues[upstream].listing, but: wereMissing)
-            feed.venues[upstream].listing = believed
+            let believed = listing.joined(with: feed.upstreams[upstream].listing, but: wereMissing)
+            feed.upstreams[upstream].listing = believed
             let trading = tradingSymbols(own)
             for index in own {
                 streams[index]?.compare(with: believed, isGone: { wereMissing.contains($0) && !trading.contains($0) }, &feed)
             }
-            feed.venues[upstream].gone = feed.venues[upstream].gone.union(wereMissing).subtracting(believed.symbols).subtracting(believed.settled)
+            feed.upstreams[upstream].gone = feed.upstreams[upstream].gone.union(wereMissing).subtracting(believed.symbols).subtracting(
+                believed.settled)
             for index in own { if let isGone = streams[index]?.isGone(feed) { streams[index]?.drop(&feed, isGone) } }
         }
     }

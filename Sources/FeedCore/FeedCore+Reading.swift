@@ -103,12 +103,12 @@ extension FeedCore {
     }
 
     /// The time of an upstream derived from its data, ms since 1970 UTC; nil before any arrived.
-    package func venueTime(of upstream: Int = 0, at instant: Instant) -> Int64? { venue(upstream)?.clock.time(at: instant) }
+    package func venueTime(of upstream: Int = 0, at instant: Instant) -> Int64? { state(of: upstream)?.clock.time(at: instant) }
 
     /// The listing of an upstream; nil until it arrives.
-    package func listing(of upstream: Int = 0) -> VenueListing? { venue(upstream)?.listing }
+    package func listing(of upstream: Int = 0) -> VenueListing? { state(of: upstream)?.listing }
 
-    private func venue(_ upstream: Int) -> VenueState? { feed.venues.indices.contains(upstream) ? feed.venues[upstream] : nil }
+    private func state(of upstream: Int) -> UpstreamState? { feed.upstreams.indices.contains(upstream) ? feed.upstreams[upstream] : nil }
 
     /// The complete cached content; nil if there is none.
     package func content(of name: FuturesServiceStreamName) -> FuturesServiceFeedContent? { content(of: name, now: feed.now.instant) }
@@ -159,16 +159,16 @@ extension FeedCore {
     }
 
     /// The request weight used at an upstream in the current clock minute, and its limit.
-    package func weight(of upstream: Int = 0, now: Moment) -> (used: Int, limit: Int) { venue(upstream)?.rest.weight(now) ?? (0, 0) }
+    package func weight(of upstream: Int = 0, now: Moment) -> (used: Int, limit: Int) { state(of: upstream)?.rest.weight(now) ?? (0, 0) }
 
     /// How long from now an upstream asked not to be sent REST requests; zero if it did not ask.
-    package func restPause(of upstream: Int = 0, now: Instant) -> Duration { venue(upstream)?.rest.pause(now) ?? .zero }
+    package func restPause(of upstream: Int = 0, now: Instant) -> Duration { state(of: upstream)?.rest.pause(now) ?? .zero }
 
     /// The REST host of an upstream that is in use.
-    package func restHost(of upstream: Int = 0) -> Int { venue(upstream)?.rest.host ?? 0 }
+    package func restHost(of upstream: Int = 0) -> Int { state(of: upstream)?.rest.host ?? 0 }
 
     /// Whether an upstream's list of symbols has arrived.
-    package func knowsSymbols(of upstream: Int = 0) -> Bool { venue(upstream)?.listing != nil }
+    package func knowsSymbols(of upstream: Int = 0) -> Bool { state(of: upstream)?.listing != nil }
 
     /// The names of all streams that have observers or linger, sorted.
     package var streamNames: [FuturesServiceStreamName] { streams.names.sorted { $0.description < $1.description } }

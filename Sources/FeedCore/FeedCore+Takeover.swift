@@ -31,8 +31,8 @@ extension FeedCore {
         feed.now = now
         // The next listing reports in the new epoch which streams have ended.
         if epoch != feed.epoch {
-            for upstream in feed.venues.indices {
-                (feed.venues[upstream].listing, feed.venues[upstream].missing, feed.venues[upstream].gone) = (nil, [], [])
+            for upstream in feed.upstreams.indices {
+                (feed.upstreams[upstream].listing, feed.upstreams[upstream].missing, feed.upstreams[upstream].gone) = (nil, [], [])
             }
         }
         (feed.epoch, feed.sequence) = (epoch, sequence)

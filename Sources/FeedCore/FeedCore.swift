@@ -37,7 +37,7 @@ package struct FeedCore: Sendable {
         configuration: Configuration, epoch: UInt64, seed: UInt64, traits: @escaping @Sendable (FuturesServiceStreamName) -> StreamTraits?
     ) {
         let upstreams = configuration.upstreams
-        self.traits = { name in traits(name).flatMap { $0.upstream < upstreams ? $0 : nil } }
+        self.traits = { name in traits(name).flatMap { (0..<upstreams).contains($0.upstream) ? $0 : nil } }
         feed = FeedContext(Settings(configuration), epoch: epoch, seed: seed)
     }
 
@@ -69,7 +69,8 @@ package struct FeedCore: Sendable {
         case .passOn(let name, let isWanted, let fromNewest): streams[name]?.want(isWanted, fromNewest: fromNewest, &feed)
         case .listed(let upstream, let result): listed(upstream, result)
         case .readers(let name, let count): streams[name]?.audience.readers = count
-        case .usedWeight(let upstream, let used): if feed.venues.indices.contains(upstream) { feed.venues[upstream].rest.observe(used: used, now) }
+        case .usedWeight(let upstream, let used):
+            if feed.upstreams.indices.contains(upstream) { feed.upstreams[upstream].rest.observe(used: used, now) }
         case .opened(let id): opened(id)
         case .closed(let id, let reason, let retryAfter): closed(id, reason: reason, retryAfter: retryAfter)
         case .refused(let id, let error): refused(id, error)
@@ -96,7 +97,7 @@ package struct FeedCore: Sendable {
         feed.decisions.nextDeadline = nil
         for index in streams.indices { passDeadlines(stream: index) }
         startDueFetches()
-        for upstream in feed.venues.indices { startRelays(upstream) }
+        for upstream in feed.upstreams.indices { startRelays(upstream) }
         for index in streams.indices { streams[index]?.passAudit(&feed) }
         for slot in feed.pool.inTurn(now) { passDeadlines(connection: slot) }
     }
@@ -105,7 +106,7 @@ package struct FeedCore: Sendable {
         // Only a venue has a request weight; answers of other servers say nothing about its REST.
         // The stream may have ended in the meantime.
         if let traits = streams[name]?.traits ?? traits(name), traits.fetchWeight != 0 {
-            feed.venues[traits.upstream].rest.answered(result.failure, feed.now.instant)
+            feed.upstreams[traits.upstream].rest.answered(result.failure, feed.now.instant)
         }
         streams[name]?.fetched(attempt: attempt, result, &feed)
         doDeferred()

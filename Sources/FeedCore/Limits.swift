@@ -42,6 +42,7 @@ extension FeedCore {
         /// How many hosts each upstream has, and after how many failed attempts in a row the next host is used.
         package var hosts = [HostCount()]
         package var attemptsPerHost = 2
+        /// One entry of `hosts` for each upstream.
         var upstreams: Int { max(1, hosts.count) }
         func hosts(of upstream: Int) -> HostCount { hosts.indices.contains(upstream) ? hosts[upstream] : HostCount() }
 
@@ -115,9 +116,9 @@ extension FeedCore {
 /// How many hosts serve the WebSocket and the REST of an upstream.
 public struct HostCount: Sendable, Equatable {
     /// The number of WebSocket hosts, at least 1.
-    public var webSocket: Int
+    public let webSocket: Int
     /// The number of REST hosts, at least 1.
-    public var rest: Int
+    public let rest: Int
 
     /// Creates counts; one of each by default.
     public init(webSocket: Int = 1, rest: Int = 1) { (self.webSocket, self.rest) = (max(1, webSocket), max(1, rest)) }

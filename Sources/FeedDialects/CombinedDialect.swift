@@ -24,8 +24,11 @@ package struct CombinedDialect: Dialect {
     private func dialect(of name: FuturesServiceStreamName) -> any Dialect { dialect(place(of: name) ?? 0) }
 
     package func traits(of name: FuturesServiceStreamName) -> StreamTraits? {
-        guard let place = place(of: name) else { return nil }
-        return dialect(place).traits(of: name)?.moved(by: place * FeedCore.endpointsPerUpstream)
+        // An endpoint beyond its range would be one of another upstream.
+        guard let place = place(of: name), let traits = dialect(place).traits(of: name),
+            (0..<FeedCore.endpointsPerUpstream).contains(traits.endpoint)
+        else { return nil }
+        return traits.moved(by: place * FeedCore.endpointsPerUpstream)
     }
 
     package var catalogue: [CatalogueEntry] { all.flatMap(\.catalogue) }
@@ -59,6 +62,12 @@ extension Dialect {
 
     /// The upstream that a stream's name belongs to, in the order of `upstreams`; 0 if there is none with its prefix.
     package func upstream(of name: FuturesServiceStreamName) -> Int { traits(of: name).map { upstream(of: $0.endpoint) } ?? 0 }
+
+    /// The name of an upstream in a cluster's log; empty for the first one. Other nodes may have the upstreams in another order.
+    package func logName(of upstream: Int) -> String { upstream > 0 && upstreams.indices.contains(upstream) ? upstreams[upstream].name : "" }
+
+    /// The upstream with this name in a cluster's log; nil if there is none.
+    package func upstream(logName: String) -> Int? { logName.isEmpty ? 0 : upstreams.dropFirst().firstIndex { $0.name == logName } }
 
     /// The REST paths of an upstream; nil if it is not a futures venue.
     package func venueREST(of upstream: Int = 0) -> VenueREST? {

@@ -28,6 +28,9 @@ public struct FuturesFeedConfiguration: Sendable {
     /// Records the venue's messages unchanged; nil for no recording.
     package var recorder: (any FrameRecorder)?
 
+    /// The largest number of upstreams besides the first one. A socket keeps the place of its venue in one byte.
+    package static let mostUpstreams = 200
+
     /// Creates a configuration with the defaults.
     public init(
         venue: FuturesVenue = .aster, linger: Duration = .seconds(60), pingInterval: Duration = .seconds(3),
@@ -69,9 +72,13 @@ public struct FuturesFeedConfiguration: Sendable {
     public mutating func readUpstreams(
         _ text: String, kinds: [UpstreamKind] = [], areSimulated: Bool = false, secret: (String) -> String?
     ) throws(FeedError) {
-        upstreams += try UpstreamsFile.read(text, further: kinds, secret: secret).map {
+        let read = try UpstreamsFile.read(text, further: kinds, secret: secret).map {
             let venue = $0.dialect is FuturesDialect ? $0.name : nil
-            return (Upstream(name: $0.name, venue: venue, isSimulated: areSimulated, lines: $0.lines), $0.dialect)
+            return (upstream: Upstream(name: $0.name, venue: venue, isSimulated: areSimulated, lines: $0.lines), dialect: $0.dialect)
         }
+        guard upstreams.count + read.count <= Self.mostUpstreams else {
+            throw FeedError(.malformed, "There are more than \(Self.mostUpstreams) upstreams; use several gateways.")
+        }
+        upstreams += read
     }
 }

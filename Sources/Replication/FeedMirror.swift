@@ -185,8 +185,8 @@ package struct FeedMirror: Sendable {
     /// Whether the whole log has been read, so that readers may be served.
     package var isFollowing: Bool { if case .following = phase { true } else { false } }
     package var streams: [FuturesServiceStreamName: MirroredStream] { view.streams }
-    /// The listings that were read, by upstream.
-    package var listings: [Int: VenueListing] { view.listings }
+    /// The listings that were read, by the name of the upstream; the first one has an empty name.
+    package var listings: [String: VenueListing] { view.listings }
     /// The ingest's state; nil before it was read.
     package var gauges: IngestGauges? { view.gauges }
     /// The clock of the times in contents.

@@ -140,8 +140,8 @@ package struct MirroredStream: Sendable {
 struct MirrorView: Sendable {
     var epochs = EpochTable()
     var streams: [FuturesServiceStreamName: MirroredStream] = [:]
-    /// The listings that were read, by upstream.
-    var listings: [Int: VenueListing] = [:]
+    /// The listings that were read, by the name of the upstream; the first one has an empty name.
+    var listings: [String: VenueListing] = [:]
     /// The ingest's state; nil before it was read.
     var gauges: IngestGauges?
     var clock = WriterClock()
@@ -167,9 +167,7 @@ struct MirrorView: Sendable {
             defer { number += record.numbers }
             switch record.kind {
             case .listing:
-                if let upstream = ListingRecord.upstream(record.subject), let listing = ListingRecord.listing(record.body) {
-                    listings[upstream] = listing
-                }
+                if let listing = ListingRecord.listing(record.body) { listings[ListingRecord.upstream(record.subject)] = listing }
             case .gauges: gauges = IngestGauges(record.body) ?? gauges
             case .verified:
                 VerifiedRecord.read(record.body) { if let name = name($0), streams[name] != nil { streams[name]?.verifiedAt = $1 } }

@@ -3,7 +3,7 @@ import FeedDialects
 import Rings
 
 /// The state of an upstream at the ingest.
-package struct VenueGauges: Sendable, Equatable {
+package struct UpstreamGauges: Sendable, Equatable {
     /// The request weight used in the current clock minute, and the upstream's limit.
     package var weight = (used: 0, limit: 0)
     /// How much longer the upstream asked for no REST requests, ms.
@@ -22,17 +22,15 @@ package struct VenueGauges: Sendable, Equatable {
 
 /// The state of the ingest and the upstreams, written to the log regularly.
 package struct IngestGauges: Sendable, Equatable {
-    /// In the order of the dialect's upstreams.
-    package var venues: [VenueGauges] = []
+    /// By name; the first upstream has an empty one, because every node knows it without a prefix.
+    package var upstreams: [String: UpstreamGauges] = [:]
     /// The lines to upstreams.
     package var lines: [LineStatus] = []
 
     package init() {}
 
-    package func venue(_ upstream: Int) -> VenueGauges { venues.indices.contains(upstream) ? venues[upstream] : VenueGauges() }
-
     package static func == (one: Self, other: Self) -> Bool {
-        one.venues == other.venues
+        one.upstreams == other.upstreams
             && one.lines.map { [$0.upstream, $0.line, $0.open, $0.connections] }
                 == other.lines.map { [$0.upstream, $0.line, $0.open, $0.connections] }
     }
@@ -42,10 +40,18 @@ package struct IngestGauges: Sendable, Equatable {
         FeedRecord(
             .gauges, of: "-",
             EventEncoder.object { json in
-                Self.write(venue(0), &json)
-                if venues.count > 1 {
+                Self.write(upstreams[""] ?? UpstreamGauges(), &json)
+                let others = upstreams.filter { !$0.key.isEmpty }.sorted { $0.key < $1.key }
+                if !others.isEmpty {
                     json.member("others")
-                    json.array { json in for venue in venues.dropFirst() { json.object { Self.write(venue, &$0) } } }
+                    json.array { json in
+                        for (name, gauges) in others {
+                            json.object {
+                                $0.member("name", name)
+                                Self.write(gauges, &$0)
+                            }
+                        }
+                    }
                 }
                 json.member("lines")
                 json.array { json in
@@ -61,21 +67,21 @@ package struct IngestGauges: Sendable, Equatable {
             }[...])
     }
 
-    private static func write(_ venue: VenueGauges, _ json: inout JSONWriter) {
-        json.member("weight", venue.weight.used)
-        json.member("weightLimit", venue.weight.limit)
-        json.member("restPauseMs", venue.restPauseMs)
-        json.member("venueAheadMs", optional: venue.aheadMs)
+    private static func write(_ gauges: UpstreamGauges, _ json: inout JSONWriter) {
+        json.member("weight", gauges.weight.used)
+        json.member("weightLimit", gauges.weight.limit)
+        json.member("restPauseMs", gauges.restPauseMs)
+        json.member("venueAheadMs", optional: gauges.aheadMs)
     }
 
-    private static func venue(_ fields: RowFields) throws(RowFields.Failure) -> VenueGauges {
-        var venue = VenueGauges()
-        venue.weight = (try fields.integer("weight", 0...mostWeight), try fields.integer("weightLimit", 0...mostWeight))
-        venue.restPauseMs = try fields.integer("restPauseMs", 0...UTCTime.longestWait)
+    private static func upstream(_ fields: RowFields) throws(RowFields.Failure) -> UpstreamGauges {
+        var gauges = UpstreamGauges()
+        gauges.weight = (try fields.integer("weight", 0...mostWeight), try fields.integer("weightLimit", 0...mostWeight))
+        gauges.restPauseMs = try fields.integer("restPauseMs", 0...UTCTime.longestWait)
         if try fields.optionalInteger("venueAheadMs") as Int64? != nil {
-            venue.aheadMs = try fields.integer("venueAheadMs", -UTCTime.latest...UTCTime.latest)
+            gauges.aheadMs = try fields.integer("venueAheadMs", -UTCTime.latest...UTCTime.latest)
         }
-        return venue
+        return gauges
     }
 
     /// The upper bounds of counts, so that sums cannot overflow.
@@ -85,8 +91,9 @@ package struct IngestGauges: Sendable, Equatable {
         let mostLines = Self.mostLines
         let read: Self? = RowFields.read(body) { (fields) throws(RowFields.Failure) in
             var gauges = Self()
-            let others = try fields.list("others") { (fields) throws(RowFields.Failure) in try Self.venue(fields) } ?? []
-            gauges.venues = [try Self.venue(fields)] + others
+            gauges.upstreams[""] = try Self.upstream(fields)
+            let others = try fields.list("others") { (fields) throws(RowFields.Failure) in (try fields.string("name"), try Self.upstream(fields)) }
+            for (name, read) in others ?? [] { gauges.upstreams[name] = read }
             gauges.lines =
                 try fields.list("lines") { (line) throws(RowFields.Failure) in
                     LineStatus(
@@ -103,10 +110,10 @@ package struct IngestGauges: Sendable, Equatable {
 
 /// A venue's listing as a log record.
 package enum ListingRecord {
-    /// The subject of the first venue's record is `-`, that of another is its place among the upstreams.
-    package static func record(_ listing: VenueListing, of upstream: Int = 0) -> FeedRecord {
+    /// - Parameter upstream: The name of the upstream; empty for the first one, whose record has the subject `-`.
+    package static func record(_ listing: VenueListing, of upstream: String = "") -> FeedRecord {
         FeedRecord(
-            .listing, of: upstream == 0 ? "-" : String(upstream),
+            .listing, of: upstream.isEmpty ? "-" : upstream,
             EventEncoder.object { json in
                 json.member("symbols")
                 write(listing.symbols, &json)
@@ -123,8 +130,8 @@ package enum ListingRecord {
         json.array { json in for symbol in symbols.sorted() { json.string(symbol) } }
     }
 
-    /// The venue that a record with this subject belongs to; nil if there can be none.
-    static func upstream(_ subject: String) -> Int? { subject == "-" ? 0 : Int(subject).flatMap { (1...1_000).contains($0) ? $0 : nil } }
+    /// The name of the upstream to which a record with this subject belongs; empty for the first one.
+    static func upstream(_ subject: String) -> String { subject == "-" ? "" : subject }
 
     static func listing(_ body: ArraySlice<UInt8>) -> VenueListing? {
         RowFields.read(body) { (fields) throws(RowFields.Failure) in

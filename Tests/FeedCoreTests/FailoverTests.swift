@@ -6,8 +6,7 @@ import Testing
 struct FailoverTests {
     private func harness(webSocketHosts: Int = 1, restHosts: Int = 1) -> CoreHarness {
         var configuration = FeedCore.Configuration()
-        configuration.hosts[0].webSocket = webSocketHosts
-        configuration.hosts[0].rest = restHosts
+        configuration.hosts = [HostCount(webSocket: webSocketHosts, rest: restHosts)]
         return CoreHarness(configuration: configuration)
     }
 

@@ -58,7 +58,7 @@ import Testing
 
     private func state(_ name: FuturesServiceStreamName) -> FeedState? { core.status(of: name, now: now)?.state }
 
-    @Test mutating func aSymbolThatOneVenueSettlesGoesOnAtTheOther() {
+    @Test mutating func aSymbolThatOneVenueSettlesStaysAtTheOther() {
         goLive()
         step(.listed(upstream: 1, .success(VenueListing(symbols: ["ETHUSDT"], settled: ["BTCUSDT"]))))
         #expect(state(Self.other) == .ended && state(.btc) != .ended)

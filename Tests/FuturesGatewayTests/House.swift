@@ -151,10 +151,12 @@ extension Result where Failure == any Error {
 extension GatewayClient {
     /// Waits until the gateway knows which symbols its venue lists, and at an edge until it has read the log. Readiness is a probe: nothing announces
     /// it, so it is asked again and again, as a load balancer does.
-    func awaitReadiness() async throws {
+    ///
+    /// - Parameter venue: The only upstream that counts; nil for all.
+    func awaitReadiness(of venue: String? = nil) async throws {
         let deadline = ContinuousClock.now + .seconds(30)
         while true {
-            let answer = try await get("/readyz")
+            let answer = try await get("/readyz" + (venue.map { "?venue=" + $0 } ?? ""))
             if answer.status == 200 { return }
             guard ContinuousClock.now < deadline else { throw Unexpected("the gateway did not become ready: \(answer.text)") }
             try await Task.sleep(for: .milliseconds(20))

@@ -16,7 +16,7 @@ import Testing
                 linger: .zero, configure: { configuration in try? configuration.feed.readUpstreams(file) { _ in nil } },
                 { house in
                     try await house.awaitReadiness()
-                    try await house.awaitVenue("binance")
+                    try await house.client.awaitReadiness(of: "binance")
                     try await body(house, second)
                 })
         }
@@ -127,17 +127,6 @@ import Testing
                 let answer = try await house.client.get("/streams/\(wrong)")
                 #expect(answer.status == 404 && answer.text.contains(right), "\(wrong): \(answer.status) \(answer.text)")
             }
-        }
-    }
-}
-
-extension House {
-    /// Waits until a venue has listed its symbols.
-    fileprivate func awaitVenue(_ name: String) async throws {
-        let deadline = ContinuousClock.now + .seconds(30)
-        while try await client.get("/readyz?venue=\(name)").status != 200 {
-            guard ContinuousClock.now < deadline else { throw Unexpected("\(name) has not listed its symbols") }
-            try await Task.sleep(for: .milliseconds(5))
         }
     }
 }

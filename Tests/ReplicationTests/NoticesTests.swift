@@ -55,21 +55,24 @@ import Testing
         var listing = VenueListing(symbols: ["BTCUSDT", "Ünï_1"], settled: ["OLD"], assetIndices: ["BTCUSD"], weightLimit: 2400)
         listing.isSimulated = true
         tell([ListingRecord.record(listing)], sentAt: 0, at: 0)
-        let told = try #require(mirror.listings[0])
+        let told = try #require(mirror.listings[""])
         #expect(told.symbols == listing.symbols && told.settled == listing.settled && told.assetIndices == listing.assetIndices)
         #expect(told.weightLimit == 2400 && told.isSimulated)
         listing.symbols = ["ETHUSDT"]
-        tell([ListingRecord.record(listing, of: 2), FeedRecord(.listing, of: "x", Array("{}".utf8)[...])], sentAt: 0, at: 0)
-        #expect(mirror.listings[2]?.symbols == ["ETHUSDT"] && mirror.listings[0]?.symbols == told.symbols && mirror.listings.count == 2)
+        tell([ListingRecord.record(listing, of: "binance"), FeedRecord(.listing, of: "x", Array("{}".utf8)[...])], sentAt: 0, at: 0)
+        #expect(mirror.listings["binance"]?.symbols == ["ETHUSDT"] && mirror.listings[""]?.symbols == told.symbols && mirror.listings.count == 2)
     }
 
     @Test mutating func whatTheIngestSaysOfItselfIsTold() {
         var gauges = IngestGauges()
-        gauges.venues = [VenueGauges(weight: (17, 2400), restPauseMs: 900, aheadMs: -12), VenueGauges(), VenueGauges(weight: (1, 1200), aheadMs: 3)]
+        gauges.upstreams = [
+            "": UpstreamGauges(weight: (17, 2400), restPauseMs: 900, aheadMs: -12), "stocks": UpstreamGauges(),
+            "binance": UpstreamGauges(weight: (1, 1200), aheadMs: 3),
+        ]
         gauges.lines = [LineStatus(upstream: 0, line: 1, open: 2, connections: 3)]
         tell([gauges.record], sentAt: 0, at: 0)
         #expect(mirror.gauges == gauges)
-        gauges.venues[0].aheadMs = nil
+        gauges.upstreams[""]?.aheadMs = nil
         tell([gauges.record], sentAt: 0, at: 0)
         #expect(mirror.gauges == gauges, "the ingest does not know the venue's time yet")
         tell([FeedRecord(.gauges, of: "-", Array("{".utf8)[...])], sentAt: 0, at: 0)
@@ -79,8 +82,8 @@ import Testing
             { $0.lines = [LineStatus(upstream: 0, line: .max)] }, { $0.lines = [LineStatus(upstream: -1, line: 0)] },
             { $0.lines = [LineStatus(upstream: 0, line: 0, open: .min)] },
             { $0.lines = [LineStatus(upstream: 0, line: 0, connections: .max)] },
-            { $0.venues[0].restPauseMs = .max }, { $0.venues[0].aheadMs = .min }, { $0.venues[0].weight.used = .min },
-            { $0.venues[2].weight.limit = .max },
+            { $0.upstreams[""]?.restPauseMs = .max }, { $0.upstreams[""]?.aheadMs = .min }, { $0.upstreams[""]?.weight.used = .min },
+            { $0.upstreams["binance"]?.weight.limit = .max },
         ] as [(inout IngestGauges) -> Void] {
             var changed = gauges
             change(&changed)

@@ -20,7 +20,7 @@ extension StreamMachine {
         audit.running = nil
         scheduleAudit(&feed)
         guard freshness.outage == nil, fetching.running == nil, subscription.isEffective, content.book?.stands == true,
-            feed.venues[traits.upstream].rest.admitSpare(traits.fetchWeight, leaving: feed.configuration.auditReserve, feed.now)
+            feed.upstreams[traits.upstream].rest.admitSpare(traits.fetchWeight, leaving: feed.configuration.auditReserve, feed.now)
         else { return }
         feed.counters.weight.audits &+= UInt64(clamping: traits.fetchWeight)
         audit.running = Audit.Comparison(attempt: request(.complete, &feed), askedAt: feed.now.instant, book: OrderBook(limit: traits.limit))

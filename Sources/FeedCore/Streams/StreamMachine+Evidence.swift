@@ -84,7 +84,7 @@ extension StreamMachine {
     /// Whether a list of all symbols lacks a row that the venue's answer lacked or that could not be read, and that has not arrived since.
     func lacksRows(_ feed: borrowing FeedContext) -> Bool {
         guard !leftOutSymbols.isEmpty else { return false }
-        return leftOutSymbols.contains { feed.venues[traits.upstream].listing?.symbols.contains($0) ?? true && !content.has($0) }
+        return leftOutSymbols.contains { feed.upstreams[traits.upstream].listing?.symbols.contains($0) ?? true && !content.has($0) }
     }
 
     /// Removes rows from a list of all symbols. If any were removed, the list is published.

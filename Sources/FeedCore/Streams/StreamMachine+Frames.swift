@@ -134,7 +134,7 @@ extension StreamMachine {
     /// Whether a bar ended in an outage, so that its final message is missing.
     private func missesFinalBar(_ downMs: Int64, _ feed: borrowing FeedContext) -> Bool {
         guard [.kline, .continuousKline].contains(name.channel), let length = name.interval?.milliseconds else { return false }
-        let now = feed.venues[traits.upstream].clock.time(at: feed.now.instant) ?? feed.now.wallClock
+        let now = feed.upstreams[traits.upstream].clock.time(at: feed.now.instant) ?? feed.now.wallClock
         return (now &- downMs) / length != now / length
     }
 

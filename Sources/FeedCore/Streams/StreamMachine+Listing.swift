@@ -41,8 +41,8 @@ extension StreamMachine {
     /// A settled symbol vanishes from tickers, but keeps its row of mark prices until the venue no longer lists it (measured at Aster).
     func isGone(_ feed: borrowing FeedContext) -> ((String) -> Bool)? {
         guard policy.messagesArePartial, name.symbol == nil, name.isListOfContracts else { return nil }
-        let settled = name.channel == .markPrice ? [] : feed.venues[traits.upstream].listing?.settled ?? []
-        let gone = feed.venues[traits.upstream].gone
+        let settled = name.channel == .markPrice ? [] : feed.upstreams[traits.upstream].listing?.settled ?? []
+        let gone = feed.upstreams[traits.upstream].gone
         guard !settled.isEmpty || !gone.isEmpty else { return nil }
         return { settled.contains($0) || gone.contains($0) }
     }

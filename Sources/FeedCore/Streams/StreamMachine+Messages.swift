@@ -12,7 +12,7 @@ extension StreamMachine {
         // subscription.
         if subscription.isQueued, policy.messagesContinue { return }
         var rows = rows
-        if let leftOut = rows.removeRows(where: { feed.venues[traits.upstream].clock.isPassed(by: $0, at: feed.now.instant) }) {
+        if let leftOut = rows.removeRows(where: { feed.upstreams[traits.upstream].clock.isPassed(by: $0, at: feed.now.instant) }) {
             leaveOut(leftOut, &feed)
         }
         guard isPlausible(slot, rows, eventTime: eventTime, &feed) else { return }
@@ -36,7 +36,7 @@ extension StreamMachine {
     /// - Parameter isLive: Whether the event time is current. Only current times adjust the venue clock.
     mutating func fault(_ rows: FeedRows, eventTime: Int64?, isLive: Bool, _ feed: inout FeedContext) -> String? {
         if let eventTime, name.channel != .upstream {
-            switch feed.venues[traits.upstream].clock.judge(eventTime, at: feed.now.instant, isLive: isLive) {
+            switch feed.upstreams[traits.upstream].clock.judge(eventTime, at: feed.now.instant, isLive: isLive) {
             case .plausible: break
             case .tooFarAhead: return "time (\(eventTime)) more than a minute ahead of the venue's other data"
             case .corrected:
@@ -44,7 +44,7 @@ extension StreamMachine {
                 feed.deferred.correctedTime = (eventTime, index)
             }
         }
-        if let time = rows.ownTime, name.channel != .upstream, feed.venues[traits.upstream].clock.isPassed(by: time, at: feed.now.instant) {
+        if let time = rows.ownTime, name.channel != .upstream, feed.upstreams[traits.upstream].clock.isPassed(by: time, at: feed.now.instant) {
             return "time (\(time)) more than a minute ahead of the venue's clock"
         }
         guard let leap = content.leap(to: rows) else {
@@ -114,7 +114,7 @@ extension StreamMachine {
     private mutating func isOutdated(_ rows: FeedRows, _ feed: inout FeedContext) -> Bool {
         guard freshness.outage != nil, policy.isWholeWithEachMessage, !traits.isPolled, content.isNewer(thanMessage: rows) else { return false }
         // The value's time is wrong if the venue's clock has not reached it.
-        if let eventTime, feed.venues[traits.upstream].clock.isPassed(by: eventTime, at: feed.now.instant) { return false }
+        if let eventTime, feed.upstreams[traits.upstream].clock.isPassed(by: eventTime, at: feed.now.instant) { return false }
         guard doubts(feed) else { return false }
         freshness.hasMessage = true
         subscriptionConfirmed(&feed)

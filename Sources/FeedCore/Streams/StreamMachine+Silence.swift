@@ -73,7 +73,7 @@ extension StreamMachine {
     @discardableResult
     mutating func inquire(_ feed: inout FeedContext) -> Bool {
         guard traits.hasSnapshotSource, contentID != nil, fetching.running == nil, freshness.mayInquire(feed.now.instant),
-            feed.venues[traits.upstream].rest.admitSpare(traits.inquiryWeight, leaving: feed.configuration.auditReserve, feed.now)
+            feed.upstreams[traits.upstream].rest.admitSpare(traits.inquiryWeight, leaving: feed.configuration.auditReserve, feed.now)
         else { return false }
         feed.counters.weight.silences &+= UInt64(clamping: traits.inquiryWeight)
         freshness.inquire(request(.newest, &feed), feed.now.instant)

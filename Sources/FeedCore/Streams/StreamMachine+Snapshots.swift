@@ -10,7 +10,7 @@ extension StreamMachine {
             let words = "The venue has no REST source for \(name); only WebSocket data is available."
             return publish(.failed(FeedError(.noSnapshotSource, words), fetch: true), &feed)
         }
-        if feed.venues[traits.upstream].rest.pause(feed.now.instant) == nil, let due = fetching.allowedAt, due > feed.now.instant {
+        if feed.upstreams[traits.upstream].rest.pause(feed.now.instant) == nil, let due = fetching.allowedAt, due > feed.now.instant {
             guard fetching.at.map({ $0 > due }) ?? true else { return }
             fetching.allowedAt = due + feed.configuration.refetchInterval
             return fetch(at: due, &feed)
@@ -41,9 +41,9 @@ extension StreamMachine {
     @discardableResult
     mutating func startFetch(leaving share: Double = 0, _ feed: inout FeedContext) -> Duration? {
         // Only a venue has a request weight; requests to other servers cost none.
-        if traits.fetchWeight != 0, let wait = feed.venues[traits.upstream].rest.admit(traits.fetchWeight, leaving: share, feed.now) {
+        if traits.fetchWeight != 0, let wait = feed.upstreams[traits.upstream].rest.admit(traits.fetchWeight, leaving: share, feed.now) {
             fetch(at: feed.now.instant + wait, &feed)
-            if feed.venues[traits.upstream].rest.pause(feed.now.instant) != nil, wait > feed.configuration.blockPatience, fetching.isNeeded {
+            if feed.upstreams[traits.upstream].rest.pause(feed.now.instant) != nil, wait > feed.configuration.blockPatience, fetching.isNeeded {
                 reportBlock(wait, &feed)
             }
             return wait
@@ -78,7 +78,8 @@ extension StreamMachine {
     /// Sends a REST request and returns its number.
     func request(_ part: FetchRequest.Part, _ feed: inout FeedContext) -> UInt64 {
         feed.lastAttempt &+= 1
-        feed.decisions.effects.append(.fetch(name, FetchRequest(attempt: feed.lastAttempt, part: part, host: feed.venues[traits.upstream].rest.host)))
+        feed.decisions.effects.append(
+            .fetch(name, FetchRequest(attempt: feed.lastAttempt, part: part, host: feed.upstreams[traits.upstream].rest.host)))
         return feed.lastAttempt
     }
 
@@ -119,7 +120,7 @@ extension StreamMachine {
         let followsSubscription = fetch.followsSubscription && !isRefuted
         let isOld = fetch.known.isNewer(than: fetched.rows)
         if isOld, !isAwaited { return publishContent(.full, delta: nil, as: FeedEvent.Kind.fetched, &feed) }
-        let lack = policy.messagesArePartial ? feed.venues[traits.upstream].listing.flatMap { content.lack(of: fetched.rows, $0) } : nil
+        let lack = policy.messagesArePartial ? feed.upstreams[traits.upstream].listing.flatMap { content.lack(of: fetched.rows, $0) } : nil
         if let words = deficiency(of: fetched.rows, isOld: isOld, lack, &feed) {
             return fetchFailed(FeedError(.malformed, words, isTransient: true), &feed)
         }
@@ -214,7 +215,7 @@ extension StreamMachine {
         publish(.failed(error, fetch: true), &feed)
         guard fetching.isNeeded else { return }
         // With any error, the content stays incomplete. Only the listing can show that there is nothing to complete.
-        if error.venueCode == Self.invalidSymbol, let listing = feed.venues[traits.upstream].listing, !name.isListed(in: listing) {
+        if error.venueCode == Self.invalidSymbol, let listing = feed.upstreams[traits.upstream].listing, !name.isListed(in: listing) {
             return end(&feed)
         }
         let asked = Duration.milliseconds(min(error.retryAfterMs ?? 0, 60_000))

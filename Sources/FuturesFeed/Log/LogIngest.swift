@@ -80,8 +80,13 @@ final class LogIngest {
             want((nodes[node]?.names ?? []).union([name]), messages: nodes[node]?.messages ?? [], of: node)
             engine.step(.refetch(name))
             if let reply { answer(.success(RelayedAnswer(status: 202, body: [])), head: 0, reply) }
-        case .relay(let relay, let name, let maxAge):
+        case .relay(let relay, let upstream, let name, let maxAge):
             guard let reply else { return }
+            guard let place = engine.dialect.upstream(logName: upstream) else {
+                return answer(
+                    .failure(FeedError(.unreachable, "The ingest does not read \(upstream); give all nodes the same venues.")), head: 0, reply)
+            }
+            let relay = relay.sent(to: place)
             engine.loop.execute { [node, engine, relays] in
                 let answer: @Sendable (Result<RelayedAnswer, FeedError>, UInt64) -> Void = { result, head in
                     node.loop.execute { node.state.value.role.ingest?.answer(result, head: head, reply) }
@@ -197,15 +202,17 @@ private final class Collector: FeedListener {
         // A status may describe content that is not in the log yet. The next period then writes it.
         if engine.hasToldAll { addVerified(statuses, moment) }
         var gauges = IngestGauges()
-        gauges.venues = engine.gauges.budgets.enumerated().map { upstream, budget in
-            VenueGauges(
+        for (upstream, budget) in engine.gauges.budgets.enumerated() {
+            gauges.upstreams[engine.dialect.logName(of: upstream)] = UpstreamGauges(
                 weight: budget.weight, restPauseMs: Int64(budget.pause / .milliseconds(1)),
                 aheadMs: engine.venueTime(of: upstream).map { $0 &- moment.wallClock })
         }
         gauges.lines = statuses.lines
         add(gauges.record, number: nil)
         for upstream in engine.dialect.upstreams.indices {
-            guard let listing = engine.listing(of: upstream).map({ ListingRecord.record($0, of: upstream) }) else { continue }
+            guard let listing = engine.listing(of: upstream).map({ ListingRecord.record($0, of: engine.dialect.logName(of: upstream)) }) else {
+                continue
+            }
             let isNew = state.withLockedValue { $0.listings.updateValue(listing, forKey: upstream) != listing }
             if isNew || part == 0 { add(listing, number: nil) }
         }

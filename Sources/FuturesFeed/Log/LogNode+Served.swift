@@ -125,7 +125,9 @@ extension LogNode: ServedFeed {
             let streams = shared.mirror.isServing ? shared.mirror.streams.values.map { $0.status(clock, now: now) } : []
             return FeedStatuses(
                 streams: streams, lines: shared.mirror.gauges?.lines ?? [],
-                knowsSymbols: parts.indices.map { parts[$0].listingURL(host: 0) == nil ? nil : shared.mirror.listings[$0] != nil }, now: now,
+                knowsSymbols: parts.indices.map {
+                    parts[$0].listingURL(host: 0) == nil ? nil : shared.mirror.listings[dialect.logName(of: $0)] != nil
+                }, now: now,
                 trouble: shared.mirror.trouble(now: now))
         }
     }
@@ -150,7 +152,7 @@ extension LogNode: ServedFeed {
 
     package func knows(_ name: FuturesServiceStreamName) -> Bool {
         guard dialect.traits(of: name) != nil else { return false }
-        let upstream = dialect.upstream(of: name)
+        let upstream = dialect.logName(of: dialect.upstream(of: name))
         return shared.withLockedValue { shared in
             shared.mirror.streams[name] != nil || shared.mirror.listings[upstream].map { name.isListed(in: $0) } ?? true
         }
@@ -173,11 +175,20 @@ extension LogNode: ServedFeed {
         }
     }
 
-    package func listing(of upstream: Int) -> VenueListing? { shared.withLockedValue { $0.mirror.listings[upstream] } }
+    package func listing(of upstream: Int) -> VenueListing? {
+        let name = dialect.logName(of: upstream)
+        return shared.withLockedValue { $0.mirror.listings[name] }
+    }
+
+    /// The state of an upstream at the ingest.
+    private func gauges(of upstream: Int) -> UpstreamGauges {
+        let name = dialect.logName(of: upstream)
+        return shared.withLockedValue { $0.mirror.gauges?.upstreams[name] } ?? UpstreamGauges()
+    }
 
     package func venueTime(of upstream: Int) -> Int64? {
-        let (time, ahead) = shared.withLockedValue { ($0.mirror.clock.time(at: Moment.current.instant), $0.mirror.gauges?.venue(upstream).aheadMs) }
-        guard let time, let ahead else { return nil }
+        let time = shared.withLockedValue { $0.mirror.clock.time(at: Moment.current.instant) }
+        guard let time, let ahead = gauges(of: upstream).aheadMs else { return nil }
         return time &+ ahead
     }
 
@@ -186,9 +197,7 @@ extension LogNode: ServedFeed {
         engine.loop.execute { engine.compareClock { clock in self.loop.execute { done(clock) } } }
     }
 
-    package func weight(of upstream: Int) -> (used: Int, limit: Int) {
-        shared.withLockedValue { $0.mirror.gauges?.venue(upstream).weight ?? (0, 0) }
-    }
+    package func weight(of upstream: Int) -> (used: Int, limit: Int) { gauges(of: upstream).weight }
 
     /// Values that only the engine counts are reported by the node that has it.
     package var gauges: FeedGauges {
@@ -196,7 +205,7 @@ extension LogNode: ServedFeed {
         let gauges = shared.withLockedValue { $0.mirror.gauges } ?? IngestGauges()
         return FeedGauges(
             counters: FeedCounters(), connections: [], lines: gauges.lines,
-            budgets: parts.indices.map(gauges.venue).map { RequestBudget(weight: $0.weight, pause: .milliseconds($0.restPauseMs)) })
+            budgets: parts.indices.map(self.gauges(of:)).map { RequestBudget(weight: $0.weight, pause: .milliseconds($0.restPauseMs)) })
     }
 
     package var traffic: [UpstreamTraffic] { shared.withLockedValue { $0.traffic } ?? dialect.upstreams.map { _ in UpstreamTraffic() } }
@@ -206,7 +215,8 @@ extension LogNode: ServedFeed {
         _ answer: @escaping (Result<RelayedAnswer, FeedError>) -> Void
     ) -> (() -> Void)? {
         // The ingest waits ten seconds for weight, and five for the venue.
-        askIngest(.relay(request, newestOf: name, maxAge: maxAge), within: .seconds(16), each: .seconds(6)) { result in
+        askIngest(.relay(request, of: dialect.logName(of: request.upstream), newestOf: name, maxAge: maxAge), within: .seconds(16), each: .seconds(6))
+        { result in
             // On a slow link, the answer may be as old as a record.
             let transit = self.shared.withLockedValue { $0.mirror.clock.transit }
             answer(result.map { RelayedAnswer(status: $0.status, body: $0.body, ageMs: $0.ageMs + transit) })

@@ -7,8 +7,9 @@ enum NodeRequest: Equatable {
     case demand(node: String, [FuturesServiceStreamName], messages: Set<FuturesServiceStreamName> = [])
     /// A stream's snapshot for the readers of a node.
     case refetch(node: String, FuturesServiceStreamName)
-    /// An answer of the venue, at most `maxAge` ms old; `newestOf` as in `ServedFeed.relay`.
-    case relay(VenueRelay, newestOf: FuturesServiceStreamName?, maxAge: Int64?)
+    /// An answer of a venue, at most `maxAge` ms old; `newestOf` as in `ServedFeed.relay`. The venue has its name in the log, because the nodes may have
+    /// the upstreams in different orders.
+    case relay(VenueRelay, of: String, newestOf: FuturesServiceStreamName?, maxAge: Int64?)
     /// The rest of an answer that was too large for one message.
     case rest(token: String, part: Int)
     /// A question for the gateway part of a node.
@@ -18,7 +19,6 @@ enum NodeRequest: Equatable {
     private static let messageMark = "="
     /// More names than any node needs.
     private static let mostNames = 100_000
-    private static let mostUpstreams = 1_000
 
     /// Lines of text: the kind of request, then its arguments.
     var bytes: [UInt8] {
@@ -26,10 +26,10 @@ enum NodeRequest: Equatable {
         case .demand(let node, let names, let messages):
             Self.lines(["demand", node] + names.map { messages.contains($0) ? "\(Self.messageMark)\($0)" : $0.description })
         case .refetch(let node, let name): Self.lines(["refetch", node, name.description])
-        case .relay(let relay, let name, let maxAge):
+        case .relay(let relay, let upstream, let name, let maxAge):
             Self.lines(
                 ["relay", relay.target, String(relay.weight), relay.keep.text, name?.description ?? "", maxAge.map { String($0) } ?? ""]
-                    + (relay.upstream == 0 ? [] : [String(relay.upstream)]))
+                    + (upstream.isEmpty ? [] : [upstream]))
         case .rest(let token, let part): Self.lines(["rest", token, String(part)])
         case .question(let body): Array("question\n".utf8) + body
         }
@@ -55,14 +55,14 @@ enum NodeRequest: Equatable {
             guard let name = FuturesServiceStreamName(lines[2]) else { return nil }
             self = .refetch(node: lines[1], name)
         case ("relay", 6), ("relay", 7):
-            let upstream = lines.count > 6 ? Int(lines[6]) : 0
             // The target is sent to the venue unchanged.
-            guard let upstream, (0...Self.mostUpstreams).contains(upstream), lines[1].hasPrefix("/"),
+            guard lines[1].hasPrefix("/"),
                 lines[1].utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), let weight = Int(lines[2]),
                 (0...10_000).contains(weight), let keep = VenueKeep(lines[3])
             else { return nil }
             self = .relay(
-                VenueRelay(upstream: upstream, target: lines[1], weight: weight, keep: keep), newestOf: FuturesServiceStreamName(lines[4]),
+                VenueRelay(target: lines[1], weight: weight, keep: keep), of: lines.count > 6 ? lines[6] : "",
+                newestOf: FuturesServiceStreamName(lines[4]),
                 maxAge: Int64(lines[5]).map { max($0, 0) })
         case ("rest", 3):
             guard let part = Int(lines[2]) else { return nil }

@@ -54,6 +54,8 @@ struct MarketHandlers: Sendable {
         return hub.feed.dialect.parts.enumerated().compactMap { place, part in
             guard let dialect = part as? any MarketDialect else { return nil }
             let streams = dialect.marketStreams(of: asset, hub.feed.listing(of: place)).filter(hub.knows)
+            // The venue may just have listed it.
+            if streams.isEmpty { hub.feed.refreshListing(of: place) }
             return streams.isEmpty ? nil : Venue(name: upstreams[place].name, upstream: place, dialect: dialect, streams: streams)
         }
     }

@@ -72,7 +72,7 @@ final class TapeFeeder {
             share = beganAt == nil ? due.count : due.count / (hasGap ? Self.hurriedTicks : Self.ticks) + 1
             (beganAt, self.gaps) = (now, gaps)
             for upstream in feed.dialect.upstreams.indices {
-                if let listing = feed.listing(of: upstream) { put(ListingRecord.record(listing, of: upstream), head) }
+                if let listing = feed.listing(of: upstream) { put(ListingRecord.record(listing, of: feed.dialect.logName(of: upstream)), head) }
             }
         }
         for name in due.suffix(share).reversed() {

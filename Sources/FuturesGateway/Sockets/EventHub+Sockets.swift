@@ -35,9 +35,10 @@ extension EventHub {
     /// The streams with these names that the venue's sockets have: none that the gateway polls, or builds from trades. Other names are accepted, but
     /// nothing is sent for them, as at the venue.
     private func served(_ names: [String], _ upstream: Int) -> [FuturesServiceStreamName] {
-        names.compactMap { text in
+        let prefix = prefix(of: upstream)
+        return names.compactMap { text in
             guard let local = FuturesServiceStreamName(text), local.description == text, local.prefix == nil else { return nil }
-            let name = local.at(venue: prefix(of: upstream))
+            let name = local.at(venue: prefix)
             guard let traits = feed.dialect.traits(of: name), !traits.isPolled, name.channel != .bar else { return nil }
             guard !feed.knows(name) else { return name }
             feed.refreshListing(of: upstream)

@@ -7,6 +7,14 @@ struct SocketHandlers: Sendable {
     let hub: EventHub
     /// The event stream loops of the fan-out threads, in order.
     let loops: [EventStreamLoop]
+    /// The venues besides the first one, each with its place among the upstreams.
+    private let venues: [String: Int]
+
+    init(hub: EventHub, loops: [EventStreamLoop]) {
+        (self.hub, self.loops) = (hub, loops)
+        let others = hub.feed.dialect.upstreams.enumerated().dropFirst().filter { $0.element.venue != nil }
+        venues = Dictionary(others.map { ($0.element.name, $0.offset) }) { first, _ in first }
+    }
 
     /// The paths, each of which is also below the venue's routes.
     static let paths = ["/ws", "/ws/{names...}", "/stream", "/stream/{number}"]
@@ -28,12 +36,6 @@ struct SocketHandlers: Sendable {
                 router.on("GET", key + venue + Self.requests, refuse)
             }
         }
-    }
-
-    /// The venues besides the first one, each with its place among the upstreams.
-    private var venues: [String: Int] {
-        let others = hub.feed.dialect.upstreams.enumerated().dropFirst().filter { $0.element.venue != nil }
-        return Dictionary(others.map { ($0.element.name, $0.offset) }) { first, _ in first }
     }
 
     private func open(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) throws(HTTPProblem) {

@@ -115,8 +115,7 @@ final class Simulation {
         configuration.namesPerMessage = dice.pick(1, 3, 100)
         configuration.streamsPerConnection = dice.pick(2, 5, 200, 200)
         configuration.defaultRetryAfter = .seconds(dice.between(3, 20))
-        configuration.hosts[0].webSocket = dice.pick(1, 1, 2, 3)
-        configuration.hosts[0].rest = dice.pick(1, 1, 2)
+        configuration.hosts = [HostCount(webSocket: dice.pick(1, 1, 2, 3), rest: dice.pick(1, 1, 2))]
         configuration.attemptsPerHost = dice.between(1, 3)
         configuration.auditInterval = .seconds(dice.between(3, 20))
         configuration.backfillRequests = dice.pick(1, 3, 20)

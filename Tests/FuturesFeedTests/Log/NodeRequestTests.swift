@@ -10,9 +10,10 @@ import Testing
     @Test(arguments: [
         NodeRequest.demand(node: "0a1b2c3d", [.assetIndex, .markPrice(symbol: "BTCUSDT")]), .demand(node: "0a1b2c3d", []),
         .demand(node: "0a1b2c3d", [.assetIndex, .markPrice(symbol: "BTCUSDT")], messages: [.markPrice(symbol: "BTCUSDT")]),
-        .refetch(node: "0a1b2c3d", .assetIndex), .relay(relay, newestOf: nil, maxAge: nil),
-        .relay(relay, newestOf: .kline(symbol: "BTCUSDT", interval: .minute1), maxAge: 500), .rest(token: "x1", part: 3), .question([1, 10, 0, 255]),
-        .relay(VenueRelay(upstream: 2, target: "/fapi/v1/time", weight: 1, keep: .milliseconds(0)), newestOf: nil, maxAge: nil),
+        .refetch(node: "0a1b2c3d", .assetIndex), .relay(relay, of: "", newestOf: nil, maxAge: nil),
+        .relay(relay, of: "", newestOf: .kline(symbol: "BTCUSDT", interval: .minute1), maxAge: 500), .rest(token: "x1", part: 3),
+        .question([1, 10, 0, 255]),
+        .relay(VenueRelay(target: "/fapi/v1/time", weight: 1, keep: .milliseconds(0)), of: "binance", newestOf: nil, maxAge: nil),
         .question([]),
     ])
     func whatIsAskedIsReadAsItWasWritten(_ request: NodeRequest) {
@@ -22,7 +23,7 @@ import Testing
     @Test(arguments: [
         "", "demand", "refetch\n1", "refetch\n1\n", "relay\nfapi\n1\nbar 60000\n\n", "relay\n/a b\n1\nbar 60000\n\n", "relay\n/a\n-1\nbar 60000\n\n",
         "relay\n/a\n1\nbar 0\n\n", "relay\n/a\n1\nperiod 1\n\n", "relay\n/a\n1\nperiod 9223372036854775807\n\n", "relay\n/a\n1\nday 5\n\n",
-        "relay\n/a\n1\nbar 60000\n\n\n-1", "relay\n/a\n1\nbar 60000\n\n\nx", "rest\nx\ny", "other",
+        "relay\n/a\n1\nbar 60000\n\n\nx\ny", "rest\nx\ny", "other",
     ])
     func whatIsNoQuestionIsRefused(_ text: String) {
         #expect(NodeRequest(Array(text.utf8)) == nil)

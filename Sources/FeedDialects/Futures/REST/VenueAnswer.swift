@@ -88,6 +88,9 @@ package struct VenueRelay: Hashable, Sendable {
     package init(upstream: Int = 0, target: String, weight: Int, keep: VenueKeep) {
         (self.upstream, self.target, self.weight, self.keep) = (upstream, target, weight, keep)
     }
+
+    /// The same request to another venue.
+    package func sent(to upstream: Int) -> VenueRelay { VenueRelay(upstream: upstream, target: target, weight: weight, keep: keep) }
 }
 
 /// How long an answer of the venue stays valid.

@@ -1,6 +1,6 @@
 /// The state of one upstream, which all its streams use. Upstreams share none of it, so a ban, a wrong clock or a short listing of one does not affect
 /// the others.
-struct VenueState: Sendable {
+struct UpstreamState: Sendable {
     /// The request budget.
     var rest: RESTGate
     /// Requests of readers for the venue's REST.
