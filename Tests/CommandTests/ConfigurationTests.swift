@@ -144,6 +144,13 @@ import Testing
         }
     }
 
+    @Test func thereAreAtMostTwoHundredUpstreams() {
+        let upstreams = (0..<201).map { "u\($0): {kind: hyperliquid}" }
+        #expect(mistakes(file: "upstreams: {\(upstreams.dropLast().joined(separator: ", "))}\n").isEmpty)
+        let sentences = mistakes(file: "upstreams: {\(upstreams.joined(separator: ", "))}\n")
+        #expect(sentences == ["FILE:1: There are more than 200 upstreams; use several gateways."])
+    }
+
     @Test func twoHalvesOfTwoVenuesAreRefusedAndADemoOfAVenueToo() throws {
         let half = ["rest-url": "http://127.0.0.1:1"], other = ["ws-url": "ws://127.0.0.1:1"]
         #expect(mistakes(half) == ["--rest-url needs ws-url too: otherwise REST and WebSocket would use different hosts, one of them aster's."])
