@@ -82,7 +82,8 @@ import Testing
             let first = try await client.text { $0.contains("\"data\"") }
             #expect(first.hasPrefix(#"{"stream":"btcusdt@aggTrade","data":"#), "\(first)")
             connection.send(text: #"{"method":"SUBSCRIBE","params":["ethusdt@bookTicker"],"id":1}"#)
-            _ = try await client.text { $0.contains(#""stream":"ethusdt@bookTicker""#) }
+            let second = try await client.text { $0.contains(#"ethusdt@bookTicker","data""#) }
+            #expect(second.hasPrefix(#"{"stream":"ethusdt@bookTicker","data":"#), "\(second)")
             connection.send(text: #"{"method":"LIST_SUBSCRIPTIONS","id":2}"#)
             let list = try await client.text { $0.contains(#""id":2"#) }
             #expect(list == #"{"result":["btcusdt@aggTrade","ethusdt@bookTicker"],"id":2}"#)
