@@ -22,6 +22,8 @@ public struct StreamTraits: Sendable {
     public let isAcknowledged: Bool
     /// Whether the upstream answers pings on the stream's connection. If not, its own heartbeats must show that the connection lives.
     public let answersPings: Bool
+    /// Whether each subscription begins with a repetition of the newest messages, which shows whether messages before them are missing.
+    public let repeatsNewest: Bool
 
     /// The upstream that has the stream, in the dialect's order.
     var upstream: Int { endpoint / FeedCore.endpointsPerUpstream }
@@ -31,8 +33,9 @@ public struct StreamTraits: Sendable {
         endpoint: Int, hasSnapshotSource: Bool, fetchWeight: Int = 1, inquiryWeight: Int? = nil, rhythm: StreamRhythm, limit: Int,
         backfillLimit: Int? = nil,
         connectionLimit: Int? = nil, isPolled: Bool = false, isAcknowledged: Bool = true,
-        answersPings: Bool = true
+        answersPings: Bool = true, repeatsNewest: Bool = false
     ) {
+        self.repeatsNewest = repeatsNewest
         self.isPolled = isPolled
         self.endpoint = endpoint
         self.hasSnapshotSource = hasSnapshotSource

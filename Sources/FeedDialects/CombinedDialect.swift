@@ -81,6 +81,6 @@ extension StreamTraits {
         StreamTraits(
             endpoint: endpoint + endpoints, hasSnapshotSource: hasSnapshotSource, fetchWeight: fetchWeight, inquiryWeight: inquiryWeight,
             rhythm: rhythm, limit: limit, backfillLimit: backfillLimit, connectionLimit: connectionLimit, isPolled: isPolled,
-            isAcknowledged: isAcknowledged, answersPings: answersPings)
+            isAcknowledged: isAcknowledged, answersPings: answersPings, repeatsNewest: repeatsNewest)
     }
 }

@@ -37,8 +37,8 @@ public protocol Dialect: Sendable {
     /// Parses an answer with a snapshot. `now` is the upstream's time, ms since 1970 UTC, or `Int64.min` if unknown.
     func decodeSnapshot(of name: FuturesServiceStreamName, _ answer: RESTAnswer, now: Int64) -> Result<FetchedContent, FeedError>
 
-    /// The URL of the upstream's listing; nil if it has none.
-    func listingURL(host: Int) -> String?
+    /// The request for the upstream's listing; nil if it has none.
+    func listingRequest(host: Int) -> RESTRequest?
 
     /// Parses the upstream's listing.
     func decodeListing(_ answer: RESTAnswer) -> Result<VenueListing, FeedError>
@@ -63,7 +63,7 @@ extension Dialect {
     /// Requests a snapshot.
     public func newestRequest(of name: FuturesServiceStreamName, host: Int) -> RESTRequest? { snapshotRequest(of: name, from: nil, host: host) }
     /// Nil: there is no listing.
-    public func listingURL(host: Int) -> String? { nil }
+    public func listingRequest(host: Int) -> RESTRequest? { nil }
     /// An empty listing.
     public func decodeListing(_ answer: RESTAnswer) -> Result<VenueListing, FeedError> { .success(VenueListing()) }
     /// Nil: the upstream has no time.

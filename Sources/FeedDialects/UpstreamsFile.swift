@@ -50,6 +50,9 @@ package enum UpstreamsFile {
             do throws(FeedError) {
                 let kind = try members.string("kind")
                 guard !isVenue || kind == "futures" else { throw FeedError(member: "kind", rule: "must be futures for this name") }
+                guard !FuturesServiceStreamName.isHyperliquid(name) || kind == "hyperliquid" else {
+                    throw FeedError(member: "kind", rule: "must be hyperliquid for this name")
+                }
                 guard let make = kinds.first(where: { $0.name == kind })?.make else {
                     throw FeedError(member: "kind", rule: "must be one of \(kinds.map(\.name).joined(separator: ", "))")
                 }

@@ -24,7 +24,7 @@ struct CoreHarness {
 
     init(
         seed: UInt64 = 1, hasSnapshotSource: Bool = true, fetchWeight: Int = 1, backfillLimit: Int? = nil, limit: Int = 5,
-        isAcknowledged: Bool = true, configuration: FeedCore.Configuration = FeedCore.Configuration()
+        isAcknowledged: Bool = true, repeatsNewest: Bool = false, configuration: FeedCore.Configuration = FeedCore.Configuration()
     ) {
         core = FeedCore(configuration: configuration, epoch: 7, seed: seed) { name in
             guard name.channel != .ticker else { return nil }
@@ -33,7 +33,8 @@ struct CoreHarness {
                 rhythm: name.channel == .markPrice
                     ? .periodic(.milliseconds(6_800))
                     : [.liquidation, .upstream].contains(name.channel) ? .sporadic : .ticking(patience: .seconds(60)), limit: limit,
-                backfillLimit: [.aggregateTrade, .bar].contains(name.channel) ? backfillLimit : nil, isAcknowledged: isAcknowledged)
+                backfillLimit: [.aggregateTrade, .bar].contains(name.channel) ? backfillLimit : nil, isAcknowledged: isAcknowledged,
+                repeatsNewest: repeatsNewest)
         }
     }
 
@@ -121,9 +122,9 @@ struct CoreHarness {
     }
 
     /// The connection is lost, and opens again seconds later: of what was wanted done only what follows that is kept.
-    mutating func reconnect() {
+    mutating func reconnect(after wait: Duration = .seconds(3)) {
         step(.closed(connection, reason: "gone"))
-        pass(.seconds(3))
+        pass(wait)
         forgetEffects()
         step(.opened(connection))
     }

@@ -324,4 +324,63 @@ import Testing
         _ = core.step(.observe(.one, names, forceFetch: false), now: Moment(instant: Instant(nanoseconds: 1), wallClock: 0))
         #expect(core.connections.map(\.streams.count) == [1, 1, 1])
     }
+
+    private static func trades(_ numbers: ClosedRange<UInt64>) -> FeedRows {
+        // Ids in no order, as Hyperliquid has them.
+        .upstreamTrade(numbers.map { UpstreamTrade(checked: "{\"number\":\($0)}", id: $0 &* 0x9E37_79B9_7F4A_7C15, time: Int64($0)) })
+    }
+
+    private static func recoveries(_ harness: CoreHarness) -> [FeedRecovery] {
+        harness.events.compactMap { if case .recovered(let recovery) = $0.kind { recovery } else { nil } }
+    }
+
+    private static func changes(_ harness: CoreHarness) -> [UInt64] {
+        harness.events.flatMap { event -> [UInt64] in
+            guard case .updated(let content) = event.kind, case .upstreamTrade(let rows) = content.rows else { return [] }
+            return rows.map(\.id)
+        }
+    }
+
+    /// Each subscription of Hyperliquid repeats the newest trades.
+    @Test func noTradeIsReadTwiceOverAHundredReconnects() throws {
+        var harness = CoreHarness(hasSnapshotSource: false, limit: 500, repeatsNewest: true)
+        let name = try #require(FuturesServiceStreamName("hyperliquid:BTC@trades"))
+        #expect(name.mergeRule == .append && name.isArray)
+        harness.goLive([name])
+        harness.receive(name, Self.trades(1...30))
+        var newest: UInt64 = 30
+        var known = Set(try #require(Self.ids(harness.core.content(of: name))))
+        for round in 1...100 {
+            harness.reconnect(after: .seconds(60))
+            harness.acknowledge()
+            #expect(harness.core.status(of: name, now: harness.now)?.state == .recovering, "the missed trades are not known yet")
+            newest += UInt64(round % 30)
+            harness.receive(name, Self.trades(newest - 29...newest))
+            #expect(Self.recoveries(harness).map(\.method) == [.continuous] && Self.recoveries(harness).map(\.missed) == [0])
+            harness.forgetEffects()
+            newest += 1
+            harness.receive(name, Self.trades(newest...newest))
+            #expect(Self.changes(harness).count == 1)
+            let content = try #require(Self.ids(harness.core.content(of: name)))
+            #expect(Set(content).count == content.count)
+            known.formUnion(content)
+            #expect(known.count == newest, "no trade is missing")
+        }
+    }
+
+    @Test func tradesThatRepeatNoneOfTheKnownOnesShowALoss() throws {
+        var harness = CoreHarness(hasSnapshotSource: false, limit: 500, repeatsNewest: true)
+        let name = try #require(FuturesServiceStreamName("hyperliquid:BTC@trades"))
+        harness.goLive([name])
+        harness.receive(name, Self.trades(1...30))
+        harness.reconnect()
+        harness.acknowledge()
+        harness.receive(name, Self.trades(61...90))
+        #expect(Self.recoveries(harness).map(\.method) == [.snapshot] && Self.recoveries(harness).map(\.missed) == [nil])
+        #expect(harness.core.status(of: name, now: harness.now)?.state == .live)
+    }
+
+    private static func ids(_ content: FuturesServiceFeedContent?) -> [UInt64]? {
+        if case .upstreamTrade(let rows) = content?.rows { rows.map(\.id) } else { nil }
+    }
 }

@@ -68,9 +68,9 @@ import Testing
 
     @Test func hyperliquidsContextAndBestPricesAreOneRow() throws {
         let dialect = try #require(
-            try UpstreamsFile.read(#"{"hl":{"kind":"hyperliquid"}}"#) { _ in nil }.first?.dialect as? any MarketDialect)
+            try UpstreamsFile.read(#"{"hyperliquid":{"kind":"hyperliquid"}}"#) { _ in nil }.first?.dialect as? any MarketDialect)
         let names = dialect.marketStreams(of: "BTC", nil)
-        #expect(names.map(\.description) == ["hl:BTC@context", "hl:BTC@bbo"] && dialect.marketStreams(of: "B C", nil).isEmpty)
+        #expect(names.map(\.description) == ["hyperliquid:BTC@context", "hyperliquid:BTC@bbo"] && dialect.marketStreams(of: "B C", nil).isEmpty)
         let context =
             #"{"coin":"BTC","ctx":{"funding":"-0.0000125","openInterest":"688.11","dayNtlVlm":"1169046.29406","oraclePx":"14.32","markPx":"14.3161","midPx":null}}"#
         let best = #"{"coin":"BTC","time":1,"bbo":[{"px":"14.3","sz":"2","n":1},null]}"#
@@ -79,19 +79,23 @@ import Testing
         #expect(row.fundingPerHour?.text == "-0.0000125" && row.openInterest?.text == "688.11" && row.quoteVolume?.text == "1169046.29406")
         #expect(row.markPrice?.text == "14.3161" && row.indexPrice?.text == "14.32" && row.midPrice == nil)
         #expect(row.bidPrice?.text == "14.3" && row.bidSize?.text == "2" && row.askPrice == nil && row.askSize == nil)
-        #expect(dialect.markets(of: "BTC", nil, in: []).isEmpty, "the venue has no list of coins")
+        #expect(dialect.markets(of: "BTC", nil, in: []).isEmpty, "a coin without content may not exist")
+        let listing = VenueListing(symbols: ["BTC"])
+        #expect(dialect.marketStreams(of: "BTC", listing) == names && dialect.marketStreams(of: "NOPE", listing).isEmpty)
+        #expect(dialect.marketStreams(of: "xyz:SPCX", listing).count == 2, "the list lacks the contracts of other exchanges")
         for text in ["1", #"{"bbo":[1]}"#, #"{"ctx":5,"bbo":[{"px":"x"},null]}"#] {
             let rows = dialect.markets(of: "BTC", nil, in: names.map { Self.content($0, .json([JSONRow(checked: text)])) })
             #expect(rows == [MarketRow(asset: "BTC", symbol: "BTC", quote: "USD")], "\(text)")
         }
     }
 
-    @Test func hyperliquidsMiddlePricesAreARowForEachCoin() throws {
+    @Test func hyperliquidsContextsAreARowForEachContract() throws {
         let dialect = try #require(
-            try UpstreamsFile.read(#"{"hl":{"kind":"hyperliquid"}}"#) { _ in nil }.first?.dialect as? any MarketDialect)
+            try UpstreamsFile.read(#"{"hyperliquid":{"kind":"hyperliquid"}}"#) { _ in nil }.first?.dialect as? any MarketDialect)
         let name = try #require(dialect.marketStreams(of: nil, nil).first)
-        let text = #"{"mids":{"0G":"1.2017","@142":"5","PURR/USDC":"0.1","kPEPE":"0.004"}}"#
+        let text = #"{"contexts":{"0G":{"markPx":"1.2017","funding":"0.00001"},"kPEPE":{"markPx":"0.004","midPx":null},"X":{"markPx":"x"}}}"#
         let rows = dialect.markets(of: nil, nil, in: [Self.content(name, .json([JSONRow(checked: text)]))])
-        #expect(rows.map(\.asset) == ["0G", "kPEPE"] && rows.map { $0.midPrice?.text } == ["1.2017", "0.004"])
+        #expect(rows.map(\.asset) == ["0G", "kPEPE"] && rows.map { $0.markPrice?.text } == ["1.2017", "0.004"])
+        #expect(rows.map { $0.fundingPerHour?.text } == ["0.00001", nil])
     }
 }

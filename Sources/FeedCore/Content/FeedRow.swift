@@ -5,9 +5,12 @@ package protocol FeedRow: Sendable, Equatable {
     /// Whether the rows of a content are sorted by key (bars, trades).
     static var isOrdered: Bool { get }
 
-    /// Whether `key` identifies a row within a content. Liquidations have no such key, so only an identical row, to the millisecond, is a repetition.
-    /// The venues send at most one liquidation per second and symbol.
+    /// Whether `key` identifies a row within a content, and later rows have higher keys. If not, `isCopy` recognizes repetitions.
     static var hasIdentity: Bool { get }
+
+    /// Whether the row repeats another one. Liquidations have no id, so only an identical row, to the millisecond, is a repetition. The venues send at
+    /// most one liquidation per second and symbol.
+    func isCopy(of other: Self) -> Bool
 
     /// The rows of this type in `rows`; nil if `rows` has another type.
     static func rows(in rows: FeedRows) -> [Self]?
@@ -61,6 +64,7 @@ extension FeedRow {
     package var saysNothing: Bool { false }
     package static var isOrdered: Bool { false }
     package static var hasIdentity: Bool { true }
+    package func isCopy(of other: Self) -> Bool { self == other }
     package var messageID: UInt64? { nil }
     package var messageTime: Int64 { 0 }
     package var venueTime: Int64 { messageTime }

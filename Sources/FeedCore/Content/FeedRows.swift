@@ -30,6 +30,8 @@ public enum FeedRows: Equatable, Sendable {
     case tradingSession([TradingSession])
     /// A value as another upstream sent it: one row.
     case json([JSONRow])
+    /// Trades as another upstream sent them, oldest first.
+    case upstreamTrade([UpstreamTrade])
 
     /// The number of rows.
     public var count: Int {
@@ -49,6 +51,7 @@ public enum FeedRows: Equatable, Sendable {
         case .contractInfo(let rows): rows.count
         case .tradingSession(let rows): rows.count
         case .json(let rows): rows.count
+        case .upstreamTrade(let rows): rows.count
         }
     }
 }

@@ -38,13 +38,10 @@ public struct JSONRow: Equatable, Sendable {
         members.isEmpty ? whole : "{" + members.map { "\"\($0.name)\":\($0.text)" }.joined(separator: ",") + "}"
     }
 
-    /// Line breaks occur only between tokens, so each is replaced by a space.
-    ///
     /// - Parameter time: When the upstream made the value, ms since 1970 UTC, if its times show the order of values.
     package init(checked text: String, time: Int64? = nil) {
         venueTime = time ?? 0
-        let hasLines = text.utf8.contains { $0 < 0x20 }
-        whole = hasLines ? String(decoding: text.utf8.map { $0 < 0x20 ? 0x20 : $0 }, as: UTF8.self) : text
+        whole = text.onOneLine
         members = []
     }
 
@@ -100,4 +97,36 @@ extension JSONRow: FeedRow {
     }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .json(let rows) = rows { rows } else { nil } }
     package static func feedRows(_ rows: [Self]) -> FeedRows { .json(rows) }
+}
+
+extension String {
+    /// A validated JSON text on one line. Line breaks occur only between tokens, so each is replaced by a space.
+    fileprivate var onOneLine: String {
+        utf8.contains { $0 < 0x20 } ? String(decoding: utf8.map { $0 < 0x20 ? 0x20 : $0 }, as: UTF8.self) : self
+    }
+}
+
+/// A trade as another upstream sent it. Its ids identify trades, but are in no order.
+public struct UpstreamTrade: Equatable, Sendable {
+    /// A validated JSON object (RFC 8259) on one line, with numbers as the upstream wrote them.
+    public let text: String
+    /// The upstream's id.
+    public let id: UInt64
+    /// The upstream's time, ms since 1970 UTC.
+    public let time: Int64
+
+    /// - Parameter text: A validated JSON object.
+    package init(checked text: String, id: UInt64, time: Int64) {
+        (self.text, self.id, self.time) = (text.onOneLine, id, time)
+    }
+}
+
+extension UpstreamTrade: FeedRow {
+    package static var hasIdentity: Bool { false }
+    package func isCopy(of other: UpstreamTrade) -> Bool { id == other.id }
+    package var key: UInt64 { id }
+    package func isOlder(than other: UpstreamTrade) -> Bool { time < other.time }
+    package var venueTime: Int64 { time }
+    package static func rows(in rows: FeedRows) -> [Self]? { if case .upstreamTrade(let rows) = rows { rows } else { nil } }
+    package static func feedRows(_ rows: [Self]) -> FeedRows { .upstreamTrade(rows) }
 }

@@ -76,8 +76,11 @@
     }
 
     /// Writes a value that is already JSON.
-    package mutating func raw(_ row: JSONRow) {
-        var text = row.text
+    package mutating func raw(_ row: JSONRow) { raw(checked: row.text) }
+
+    /// Writes a value that is validated JSON on one line.
+    package mutating func raw(checked text: String) {
+        var text = text
         text.withUTF8 { bytes in
             reserve(bytes.count + 1)
             separate()

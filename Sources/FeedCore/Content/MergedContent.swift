@@ -81,6 +81,7 @@ extension FeedRows {
         case .contractInfo(let rows): rows.merged(with: change, rule, limit)
         case .tradingSession(let rows): rows.merged(with: change, rule, limit)
         case .json(let rows): rows.merged(with: change, rule, limit)
+        case .upstreamTrade(let rows): rows.merged(with: change, rule, limit)
         }
     }
 }

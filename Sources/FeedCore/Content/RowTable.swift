@@ -28,6 +28,9 @@ struct RowTable<Row: FeedRow>: Sendable {
         return positions[key]
     }
 
+    /// Whether a row of a stream without an order was already received.
+    func hasCopy(of row: Row) -> Bool { rows.contains { row.isCopy(of: $0) } }
+
     /// Prepares the rows for the loss of their connection: any next row may replace them.
     mutating func outliveConnection() { for place in rows.indices { rows[place] = rows[place].outlivingItsConnection } }
 
@@ -133,7 +136,7 @@ struct RowTable<Row: FeedRow>: Sendable {
         if let last = generations.last, last != generation { adopt([], limit: limit) }
         var accepted: [Row] = []
         for row in update {
-            let isNew = Row.hasIdentity ? rows.last.map { $0.key < row.key } ?? true : !rows.contains(row)
+            let isNew = Row.hasIdentity ? rows.last.map { $0.key < row.key } ?? true : !hasCopy(of: row)
             guard isNew else { continue }
             _ = insert(row, limit: limit)
             accepted.append(row)

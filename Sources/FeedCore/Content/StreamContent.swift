@@ -27,6 +27,7 @@ struct StreamContent: Sendable {
         case .compositeIndex: table = RowTable<CompositeIndex>()
         case .contractInfo: table = RowTable<ContractInfo>()
         case .tradingSession: table = RowTable<TradingSession>()
+        case .upstream where name.isListOfTrades: table = RowTable<UpstreamTrade>()
         case .openInterest, .fundingRate, .funding, .longShortRatio, .upstream: table = RowTable<JSONRow>()
         }
     }
@@ -230,7 +231,7 @@ extension RowTable: ContentTable {
     func latest(_ limit: Int) -> FeedRows { Row.feedRows(rows.count > limit ? Array(rows.suffix(limit)) : rows) }
 
     func isContinued(by other: FeedRows) -> Bool {
-        if lacksIdentity { return Row.rows(in: other)?.first.map { rows.contains($0) } ?? false }
+        if lacksIdentity { return Row.rows(in: other)?.first.map { hasCopy(of: $0) } ?? false }
         let new = Row.rows(in: other) ?? []
         guard let known = rows.last, let knownID = known.messageID, let firstID = new.first?.messageID, let last = new.last,
             let lastID = last.messageID

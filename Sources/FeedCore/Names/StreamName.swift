@@ -62,6 +62,8 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
         let description: String
         /// The name without the prefix of the upstream.
         let local: String
+        /// Whether the stream consists of the trades of an upstream that is not a futures venue.
+        let isListOfTrades: Bool
         /// The hash of the description, computed once.
         let hash: Int
 
@@ -76,6 +78,7 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
             self.levels = levels
             self.speed = speed
             self.local = local
+            isListOfTrades = channel == .upstream && local.hasSuffix("@trades") && FuturesServiceStreamName.isHyperliquid(prefix ?? "")
             description = prefix.map { $0 + ":" + local } ?? local
             var hasher = Hasher()
             hasher.combine(description)
@@ -138,6 +141,13 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
     /// The futures venues, whose names as prefixes are followed by a venue's name of a stream, such as `binance:btcusdt@markPrice`.
     package static let venues: Set<String> = ["aster", "apollox", "binance"]
 
+    /// Whether an upstream with this name is Hyperliquid: `hyperliquid`, or a name that begins with `hyperliquid-`. All nodes and clients know by it
+    /// how its streams merge.
+    package static func isHyperliquid(_ name: some StringProtocol) -> Bool { name == "hyperliquid" || name.hasPrefix("hyperliquid-") }
+
+    /// Whether the stream consists of the trades of an upstream that is not a futures venue.
+    package var isListOfTrades: Bool { parts.isListOfTrades }
+
     /// The same stream at another futures venue: one of `venues`, or nil for the first upstream. Nothing changes for a stream of another kind of
     /// upstream.
     package func at(venue: String?) -> Self {
@@ -165,7 +175,8 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
         case .aggregateTrade, .trade, .liquidation: .append
         case .depth, .rpiDepth: .book
         case .kline, .continuousKline, .bar: .byKey
-        case .upstream, .funding: .replace
+        case .upstream: isListOfTrades ? .append : .replace
+        case .funding: .replace
         default: symbol == nil ? .byKey : .replace
         }
     }

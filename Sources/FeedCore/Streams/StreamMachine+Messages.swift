@@ -86,6 +86,7 @@ extension StreamMachine {
         let (beginsAnew, isWhole) = (content.beginsAnew, policy.isWholeWithEachMessage)
         let lastID = frames.isWanted ? content.lastID : nil
         if isOutdated(rows, &feed) { return }
+        let isJoined = traits.repeatsNewest && content.isContinued(by: rows)
         guard let changed = content.update(rows) else { return leaveOutOtherData(&feed) }
         let isHeard = freshness.provedAt == feed.punctuality.evidence(of: arrivedAt) && freshness.refuted == nil && freshness.stalls == 0
         if changed.count > 0 || isAnswer(eventTime: eventTime), !isHeard { hearNews(of: arrivedAt, &feed) }
@@ -97,7 +98,7 @@ extension StreamMachine {
         if recovers {
             if isWhole { fetching.believe() }
             if case .possible = fetching.backfill { fetching.backfill = .none }
-            endOutage(with: content.ids, &feed)
+            if isJoined { endOutage(by: .continuous, missed: 0, &feed) } else { endOutage(with: content.ids, &feed) }
         }
         // The message may repeat what REST returned before the subscription was active, which confirms that this is still current.
         let confirms = changed.count == 0 && !recovers && isConnecting

@@ -57,8 +57,8 @@ extension StreamMachine {
         if freshness.outage?.awaitsMessage != true, case .possible = fetching.backfill { return startBackfill(&feed) }
         policy.confirmed(wasLost: wasLost, &self, &feed)
         if needsConfirmation { awaitConfirmation(&feed) }
-        // A value may have changed in the outage. Without REST, only a message shows it.
-        if wasLost, needsNoSnapshot, !policy.isWholeWithEachMessage || contentID == nil {
+        // A value may have changed in the outage. Without REST, only a message shows it, and whether messages are missing.
+        if wasLost, needsNoSnapshot, !(policy.isWholeWithEachMessage || traits.repeatsNewest) || contentID == nil {
             endOutage(&feed)
             becomeLive(&feed)
         }

@@ -40,6 +40,7 @@ package enum ContentReader {
         case "contracts": return .contractInfo(try rows(&reader, contractInfo))
         case "tradingSessions": return .tradingSession(try rows(&reader, tradingSession))
         case "upstream": return .json([JSONRow(checked: String(decoding: text, as: UTF8.self))])
+        case "upstreamTrades": return .upstreamTrade(try trades(&reader))
         default: throw reader.failure("the type of the content is unknown")
         }
     }
@@ -56,6 +57,19 @@ package enum ContentReader {
             return rows
         default: return [try read(RowFields(&reader))]
         }
+    }
+
+    private static func trades(_ reader: inout JSONReader) throws(JSONReader.Failure) -> [UpstreamTrade] {
+        var trades: [UpstreamTrade] = []
+        try reader.array { (reader) throws(JSONReader.Failure) in
+            let text = try reader.raw()
+            var row = JSONReader(text)
+            let fields = try RowFields(&row)
+            trades.append(
+                UpstreamTrade(
+                    checked: String(decoding: text, as: UTF8.self), id: try fields.integer("tid"), time: try fields.integer("time")))
+        }
+        return trades
     }
 
     private static func markPrice(_ row: RowFields) throws(JSONReader.Failure) -> MarkPrice {

@@ -49,7 +49,7 @@ extension FuturesDialect {
         return path + (items.isEmpty ? "" : "?" + items.joined(separator: "&"))
     }
 
-    package func listingURL(host: Int) -> String? { base(host) + "exchangeInfo" }
+    package func listingRequest(host: Int) -> RESTRequest? { RESTRequest(url: base(host) + "exchangeInfo") }
 
     package func clockURL(host: Int) -> String? { base(host) + "time" }
 

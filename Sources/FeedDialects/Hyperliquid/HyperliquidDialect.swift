@@ -9,24 +9,36 @@ enum HyperliquidLimits {
     /// A book or the middle prices are sent with each block that is at least 0.5 s after the previous message. After two of these periods without
     /// a message, they are stale.
     static let period = Duration.seconds(5)
+    /// How often the contexts of all contracts are requested. A request has the weight 20.
+    static let contexts = Duration.seconds(10)
+    /// The request weight that an address has in a minute.
+    static let weight = 1200
+    /// The trades that are kept. Each subscription repeats 30, by which a reader knows the old ones.
+    static let trades = 500
 }
 
 /// Hyperliquid as a dialect. A stream is a coin and a channel, such as `hyperliquid:BTC@book`; its content is the venue's own object.
 ///
 /// Messages have no numbers. A book, the best prices, a context and the middle prices are whole with each message, so nothing can be missing in them.
-/// REST is not asked: each subscription begins with the current value, and the weight of 1,200 a minute stays with the user.
+/// Trades have ids without an order; see docs/read/freshness.md.
 struct HyperliquidDialect: Dialect {
     let name: String
     /// `ws://` or `wss://`, with the path `/ws`.
     let url: String
+    /// `http://` or `https://`, with the path `/info`.
+    let infoURL: String
 
     /// Parses an upstream's configuration; docs/extend/upstreams.md shows one.
     init(name: String, _ members: JSONMembers) throws(FeedError) {
         var faults = MemberFaults()
         faults.gather { () throws(FeedError) in try members.check(["kind", "url", "network"]) }
         let url = faults.gather { () throws(FeedError) in try Self.url(members) }
+        if !FuturesServiceStreamName.isHyperliquid(name) {
+            faults.add(FeedError(member: "kind", rule: "must not be hyperliquid, unless the name is hyperliquid or begins with hyperliquid-"))
+        }
         try faults.check()
         (self.name, self.url) = (name, url ?? "")
+        infoURL = "http" + (self.url.hasSuffix("/ws") ? self.url.dropLast(3) : self.url[...]).dropFirst(2) + "/info"
     }
 
     private static func url(_ members: JSONMembers) throws(FeedError) -> String {
@@ -51,30 +63,36 @@ struct HyperliquidDialect: Dialect {
 
     func traits(of name: FuturesServiceStreamName) -> StreamTraits? {
         guard let stream = Self.stream(name, of: self.name) else { return nil }
+        let isPolled = stream.channel == .contexts
         return StreamTraits(
-            endpoint: 0, hasSnapshotSource: false, fetchWeight: 0, rhythm: stream.channel.rhythm, limit: 1,
-            connectionLimit: HyperliquidLimits.streamsPerSocket)
+            endpoint: isPolled ? Self.pollEndpoint : 0, hasSnapshotSource: stream.channel == .book, fetchWeight: HyperliquidREST.bookWeight,
+            rhythm: stream.channel.rhythm, limit: stream.channel == .trades ? HyperliquidLimits.trades : 1,
+            connectionLimit: HyperliquidLimits.streamsPerSocket, isPolled: isPolled, repeatsNewest: stream.channel == .trades)
     }
+
+    /// The endpoint for polled streams, which has no connection.
+    private static let pollEndpoint = 1
 
     var catalogue: [CatalogueEntry] {
         [
             ("{COIN}@book", "the order book, 20 levels per side"), ("{COIN}@fastBook", "the order book, 5 levels per side, sooner"),
-            ("{COIN}@bbo", "best bid and ask"), ("{COIN}@context", "mark and oracle price, funding per hour, open interest, 24-hour volume"),
+            ("{COIN}@bbo", "best bid and ask"), ("{COIN}@trades", "trades; a snapshot holds the last \(HyperliquidLimits.trades)"),
+            ("{COIN}@context", "mark and oracle price, funding per hour, open interest, 24-hour volume"),
             ("{COIN}@candle_{interval}", "the current bar"), ("!mids", "the middle prices of all coins"),
+            ("!contexts", "the contexts of all contracts, polled over REST every 10 s"),
         ].map { pattern, carries in
-            CatalogueEntry(pattern: "\(name):\(pattern)", carries: carries, rule: .replace, key: nil, keep: nil, hasSnapshotSource: false)
+            let areTrades = pattern.hasSuffix("@trades")
+            return CatalogueEntry(
+                pattern: "\(name):\(pattern)", carries: carries, rule: areTrades ? .append : .replace, key: nil,
+                keep: areTrades ? HyperliquidLimits.trades : nil, hasSnapshotSource: pattern == "{COIN}@book")
         }
     }
 
-    func route(endpoint: Int, host: Int) -> UpstreamRoute { .webSocket(url: url, headers: [], subprotocols: []) }
+    func route(endpoint: Int, host: Int) -> UpstreamRoute {
+        endpoint == Self.pollEndpoint ? .polled : .webSocket(url: url, headers: [], subprotocols: [])
+    }
 
     func session(endpoint: Int, subprotocol: String?) -> any DialectSession { HyperliquidSession(upstream: name) }
-
-    func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> RESTRequest? { nil }
-
-    func decodeSnapshot(of name: FuturesServiceStreamName, _ answer: RESTAnswer, now: Int64) -> Result<FetchedContent, FeedError> {
-        .failure(FeedError(.noSnapshotSource, "\(name) is not requested over REST."))
-    }
 }
 
 extension HyperliquidStream.Channel {
@@ -82,7 +100,8 @@ extension HyperliquidStream.Channel {
     fileprivate var rhythm: StreamRhythm {
         switch self {
         case .book, .fastBook, .mids: .periodic(HyperliquidLimits.period)
-        case .bestPrices, .context, .candle: .sporadic
+        case .contexts: .periodic(HyperliquidLimits.contexts)
+        case .bestPrices, .trades, .context, .candle: .sporadic
         }
     }
 }

@@ -4,6 +4,8 @@ import FeedCore
 enum HyperliquidMessage {
     /// Content of a stream: a row for readers, and the venue's time, ms since 1970 UTC; nil if the message has none.
     case content(HyperliquidStream, row: String, time: Int64?)
+    /// Trades of one coin, oldest first.
+    case trades(HyperliquidStream, [UpstreamTrade])
     /// The venue confirms a subscription.
     case subscribed(HyperliquidStream)
     /// Text for people, which may quote a subscription.
@@ -33,6 +35,10 @@ enum HyperliquidMessage {
             self = .error(isText ? try value.string() : "no reason given")
             return
         }
+        if channel == "trades", try value.peek() == .array {
+            self = try Self.trades(&value)
+            return
+        }
         guard let data, let channel, try value.peek() == .object else {
             self = .other
             return
@@ -48,6 +54,12 @@ enum HyperliquidMessage {
         case "subscriptionResponse": self = Self.answer(members)
         default: self = .other
         }
+    }
+
+    /// Reads a book from an answer of REST, which is the data of a message.
+    init(book data: UnsafeBufferPointer<UInt8>) {
+        let members = try? JSONMembers(JSONReader(data))
+        self = members.map { Self.prices(.book, "levels", $0, data, each: Self.isSide) } ?? .unusable(nil, "The answer is not an object.")
     }
 
     private static func content(_ stream: HyperliquidStream, _ data: UnsafeBufferPointer<UInt8>, time: Int64?) -> Self {
@@ -94,6 +106,30 @@ enum HyperliquidMessage {
         return level.isDecimal("px") && level.isDecimal("sz")
     }
 
+    /// The first message of each subscription repeats the newest trades. A message without trades says nothing.
+    private static func trades(_ reader: inout JSONReader) throws(JSONReader.Failure) -> Self {
+        var (coins, trades, areReadable) = (Set<String>(), [UpstreamTrade](), true)
+        try reader.array { (reader) throws(JSONReader.Failure) in
+            guard try reader.peek() == .object else {
+                areReadable = false
+                return try reader.skip()
+            }
+            let text = try reader.raw()
+            let members = try JSONMembers(JSONReader(text))
+            if let coin = members.coin { coins.insert(coin) }
+            guard let id = members.text("tid").flatMap({ UInt64($0) }), let time = members.time("time"), members.isDecimal("px"),
+                members.isDecimal("sz"), ["A", "B"].contains((try? members.string("side")) ?? "")
+            else { return areReadable = false }
+            trades.append(UpstreamTrade(checked: String(decoding: text, as: UTF8.self), id: id, time: time))
+        }
+        if coins.isEmpty, areReadable { return .other }
+        guard coins.count == 1, let stream = coins.first.flatMap({ HyperliquidStream(.trades, coin: $0) }) else {
+            return .unusable(nil, "A message with trades names no coin, or several.")
+        }
+        return areReadable
+            ? .trades(stream, trades) : .unusable(stream, "A trade of \(stream.coin) lacks its id, time, side, price or size.")
+    }
+
     private static func object(
         _ stream: HyperliquidStream?, _ name: String, _ members: JSONMembers, _ data: UnsafeBufferPointer<UInt8>
     ) -> Self {
@@ -120,6 +156,7 @@ enum HyperliquidMessage {
             switch try? subscription.string("type") {
             case "l2Book": HyperliquidStream(subscription.text("fast") == "true" ? .fastBook : .book, coin: coin)
             case "bbo": HyperliquidStream(.bestPrices, coin: coin)
+            case "trades": HyperliquidStream(.trades, coin: coin)
             case "activeAssetCtx": HyperliquidStream(.context, coin: coin)
             case "candle": HyperliquidStream(.candle(((try? subscription.string("interval")) ?? "")[...]), coin: coin)
             case "allMids": HyperliquidStream(.mids, coin: "")

@@ -17,18 +17,20 @@ final class HyperliquidSession: DialectSession {
 
     func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> [String] {
         names.compactMap { name in
-            guard let stream = HyperliquidDialect.stream(name, of: upstream) else { return nil }
+            guard let stream = HyperliquidDialect.stream(name, of: upstream), let subscription = stream.subscription else { return nil }
             self.names[stream] = name
             unconfirmed[request, default: []].insert(stream)
-            return #"{"method":"subscribe","subscription":\#(stream.subscription)}"#
+            return #"{"method":"subscribe","subscription":\#(subscription)}"#
         }
     }
 
     func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> [String] {
         names.compactMap { name in
-            guard let stream = HyperliquidDialect.stream(name, of: upstream), self.names.removeValue(forKey: stream) != nil else { return nil }
+            guard let stream = HyperliquidDialect.stream(name, of: upstream), let subscription = stream.subscription,
+                self.names.removeValue(forKey: stream) != nil
+            else { return nil }
             for request in unconfirmed.keys { unconfirmed[request]?.remove(stream) }
-            return #"{"method":"unsubscribe","subscription":\#(stream.subscription)}"#
+            return #"{"method":"unsubscribe","subscription":\#(subscription)}"#
         }
     }
 
@@ -45,6 +47,8 @@ final class HyperliquidSession: DialectSession {
         case .content(let stream, let row, let time):
             // The last messages of an ended subscription are late.
             if let name = names[stream] { emit(.event(.rows(name, .json([JSONRow(checked: row, time: time)]), eventTime: time))) }
+        case .trades(let stream, let trades):
+            if let name = names[stream] { emit(.event(.rows(name, .upstreamTrade(trades), eventTime: trades.last?.time))) }
         case .subscribed(let stream): confirm(stream, emit)
         case .error(let words): report(words, emit)
         case .unusable(let stream, let words): emit(.event(.malformed(stream.flatMap { names[$0] }, words)))
@@ -96,7 +100,7 @@ extension String {
     /// Whether an error quotes the subscription, in whatever order its members are.
     fileprivate func quotes(_ stream: HyperliquidStream) -> Bool {
         guard let start = firstIndex(of: "{"), let end = lastIndex(of: "}"), start < end,
-            let quoted = try? JSONMembers(String(self[start...end])), let own = try? JSONMembers(stream.subscription)
+            let quoted = try? JSONMembers(String(self[start...end])), let own = stream.subscription.flatMap({ try? JSONMembers($0) })
         else { return false }
         return own.values.allSatisfy { member in quoted.text(member.name) == member.text }
             && (quoted.text("fast") == "true") == (own.text("fast") == "true")

@@ -12,22 +12,26 @@ struct HyperliquidStream: Hashable, Sendable {
         case fastBook
         /// The best bid and ask.
         case bestPrices
+        /// Trades.
+        case trades
         /// Mark price, oracle price, funding, open interest and volume.
         case context
         /// The current bar of an interval, such as `1m`.
         case candle(Substring)
         /// The middle prices of all coins.
         case mids
+        /// The contexts of all contracts, polled over REST.
+        case contexts
     }
 
     let channel: Channel
-    /// The coin; empty for `mids`.
+    /// The coin; empty for `mids` and `contexts`.
     let coin: Substring
 
     /// Parses a stream's name without the upstream's; nil if there is no such stream.
     init?(_ text: Substring) {
-        if text == Self.mids {
-            (channel, coin) = (.mids, "")
+        if let channel = Self.ofAllCoins[text] {
+            (self.channel, coin) = (channel, "")
             return
         }
         guard let at = text.lastIndex(of: "@"), let channel = Self.channel(text[text.index(after: at)...]) else { return nil }
@@ -38,11 +42,12 @@ struct HyperliquidStream: Hashable, Sendable {
     /// The stream of a message; nil if the coin or the interval is not one.
     init?(_ channel: Channel, coin: String) {
         if case .candle(let interval) = channel, !Self.intervals.contains(interval) { return nil }
-        guard channel == .mids || Self.isCoin(coin[...]) else { return nil }
-        (self.channel, self.coin) = (channel, channel == .mids ? "" : coin[...])
+        let isOfAllCoins = Self.ofAllCoins.values.contains(channel)
+        guard isOfAllCoins || Self.isCoin(coin[...]) else { return nil }
+        (self.channel, self.coin) = (channel, isOfAllCoins ? "" : coin[...])
     }
 
-    private static let mids = "!mids"
+    private static let ofAllCoins: [Substring: Channel] = ["!mids": .mids, "!contexts": .contexts]
     private static let intervals: Set<Substring> = ["1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "1d", "3d", "1w", "1M"]
 
     private static func channel(_ text: Substring) -> Channel? {
@@ -50,6 +55,7 @@ struct HyperliquidStream: Hashable, Sendable {
         case "book": .book
         case "fastBook": .fastBook
         case "bbo": .bestPrices
+        case "trades": .trades
         case "context": .context
         case _ where text.hasPrefix("candle_") && intervals.contains(text.dropFirst(7)): .candle(text.dropFirst(7))
         default: nil
@@ -72,21 +78,25 @@ struct HyperliquidStream: Hashable, Sendable {
         case .book: "\(coin)@book"
         case .fastBook: "\(coin)@fastBook"
         case .bestPrices: "\(coin)@bbo"
+        case .trades: "\(coin)@trades"
         case .context: "\(coin)@context"
         case .candle(let interval): "\(coin)@candle_\(interval)"
-        case .mids: Self.mids
+        case .mids: "!mids"
+        case .contexts: "!contexts"
         }
     }
 
-    /// The venue's object that subscribes to the stream. Coins need no escapes.
-    var subscription: String {
+    /// The venue's object that subscribes to the stream; nil if it is polled. Coins need no escapes.
+    var subscription: String? {
         switch channel {
         case .book: #"{"type":"l2Book","coin":"\#(coin)"}"#
         case .fastBook: #"{"type":"l2Book","coin":"\#(coin)","fast":true}"#
         case .bestPrices: #"{"type":"bbo","coin":"\#(coin)"}"#
+        case .trades: #"{"type":"trades","coin":"\#(coin)"}"#
         case .context: #"{"type":"activeAssetCtx","coin":"\#(coin)"}"#
         case .candle(let interval): #"{"type":"candle","coin":"\#(coin)","interval":"\#(interval)"}"#
         case .mids: #"{"type":"allMids"}"#
+        case .contexts: nil
         }
     }
 }

@@ -5,14 +5,15 @@ extension HyperliquidDialect: MarketDialect {
     private static let fundingHours: Int64 = 1
 
     package func marketStreams(of asset: String?, _ listing: VenueListing?) -> [FuturesServiceStreamName] {
-        let streams = asset.map { ["\($0)@context", "\($0)@bbo"] } ?? ["!mids"]
+        if let asset, let listing, !asset.contains(":"), !listing.symbols.contains(asset) { return [] }
+        let streams = asset.map { ["\($0)@context", "\($0)@bbo"] } ?? ["!contexts"]
         let names = streams.compactMap { FuturesServiceStreamName(upstream: name, stream: $0) }.filter { traits(of: $0) != nil }
         return names.count == streams.count ? names : []
     }
 
     package func markets(of asset: String?, _ listing: VenueListing?, in contents: [FuturesServiceFeedContent]) -> [MarketRow] {
-        guard let asset else { return contents.first.map { Self.mids($0) } ?? [] }
-        // The venue has no list of coins, so a coin without any content may not exist.
+        guard let asset else { return contents.first.map { Self.contexts($0) } ?? [] }
+        // The list lacks the contracts of other exchanges at the venue, such as `xyz:SPCX`. One without any content may not exist.
         guard !contents.isEmpty else { return [] }
         var row = MarketRow(asset: asset, symbol: asset, quote: "USD")
         for content in contents {
@@ -20,15 +21,17 @@ extension HyperliquidDialect: MarketDialect {
                 continue
             }
             let changed: MarketRow? = RowFields.read(Array(text.utf8)[...]) { (fields) throws(RowFields.Failure) in
-                stream.channel == .context ? try Self.context(fields, row) : try Self.bestPrices(fields, row)
+                if stream.channel == .context {
+                    return try fields.object("ctx").map { (context) throws(RowFields.Failure) in try Self.context(context, row) }
+                }
+                return try Self.bestPrices(fields, row)
             }
             row = changed ?? row
         }
         return [row]
     }
 
-    private static func context(_ fields: RowFields, _ row: MarketRow) throws(RowFields.Failure) -> MarketRow {
-        guard let context = try fields.object("ctx") else { return row }
+    private static func context(_ context: RowFields, _ row: MarketRow) throws(RowFields.Failure) -> MarketRow {
         var row = row
         row.markPrice = try context.optionalDecimal("markPx")
         row.indexPrice = try context.optionalDecimal("oraclePx")
@@ -60,15 +63,15 @@ extension HyperliquidDialect: MarketDialect {
         return row
     }
 
-    /// The middle prices of all coins: `{"BTC":"60000.5",…}`. Names that begin with `@` are spot pairs.
-    private static func mids(_ content: FuturesServiceFeedContent) -> [MarketRow] {
-        guard case .json(let values) = content.rows, let text = values.first?.text, let members = try? JSONMembers(text) else { return [] }
-        let prices = (try? members.object("mids")) ?? nil
-        return (prices ?? members).values.compactMap { name, text in
-            guard !name.hasPrefix("@"), !name.contains("/"), let price = DecimalString(String(text.dropFirst().dropLast())) else { return nil }
-            var row = MarketRow(asset: name, symbol: name, quote: "USD")
-            row.midPrice = price
-            return row
+    /// The contexts of all contracts: `{"contexts":{"BTC":{…},…}}`. A context that cannot be read is left out.
+    private static func contexts(_ content: FuturesServiceFeedContent) -> [MarketRow] {
+        guard case .json(let values) = content.rows, let text = values.first?.text, let contexts = try? JSONMembers(text).object("contexts") else {
+            return []
+        }
+        return contexts.values.compactMap { coin, text in
+            RowFields.read(Array(text.utf8)[...]) { (fields) throws(RowFields.Failure) in
+                try context(fields, MarketRow(asset: coin, symbol: coin, quote: "USD"))
+            }
         }
     }
 }

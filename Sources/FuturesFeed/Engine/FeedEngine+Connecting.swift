@@ -16,8 +16,8 @@ extension FeedEngine {
     func connect(_ id: ConnectionID, endpoint: Int, line: Int, _ route: UpstreamRoute) {
         if case .login(let request, let then) = route.way { return login(id, endpoint: endpoint, line: line, request, then) }
         let upstream = dialect.upstream(of: endpoint)
-        if case .polled = route.way, let venue = dialect.venueREST(of: upstream) {
-            let link = PollingLink(engine: self, id: id, venue: venue)
+        if case .polled = route.way, let rest = dialect.upstreamREST(of: upstream) {
+            let link = PollingLink(engine: self, id: id, rest: rest)
             return link.open { failure in
                 self.count(endpoint) { if failure == nil { $0.connects &+= 1 } else { $0.failedConnects &+= 1 } }
                 guard let failure else {

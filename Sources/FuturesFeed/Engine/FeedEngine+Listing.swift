@@ -43,16 +43,16 @@ extension FeedEngine {
 
     private func readListing(of upstream: Int, _ done: @escaping (Result<VenueListing, FeedError>) -> Void) {
         let dialect = parts[upstream]
-        guard let url = dialect.listingURL(host: read { core, _ in core.restHost(of: upstream) }) else { return }
-        get(RESTRequest(url: url), from: upstream).assumeIsolated().whenComplete { result in
+        guard let request = dialect.listingRequest(host: read { core, _ in core.restHost(of: upstream) }) else { return }
+        get(request, from: upstream).assumeIsolated().whenComplete { result in
             let listing = result.mapError { FeedError(transport: $0) }.flatMap { dialect.decodeListing(RESTAnswer($0)) }
             guard !self.isStopped else { return }
             switch listing {
             case .success(let listing):
-                self.note(reached: url)
+                self.note(reached: request.url)
                 self.takeListing(listing, of: upstream)
             case .failure(let error):
-                self.note(notReached: url, error.message)
+                self.note(notReached: request.url, error.message)
                 self.step(.listed(upstream: upstream, .failure(error)))
             }
             done(listing)

@@ -50,16 +50,17 @@ extension FeedEngine {
 
     func passOn(_ id: RelayID, to upstream: Int, host: Int) {
         guard let relay = performer.value.relays[id] else { return step(.relayed(upstream: upstream, id, nil)) }
-        guard let venue = dialect.venueREST(of: upstream) else {
+        guard let rest = dialect.upstreamREST(of: upstream) else {
             performer.value.relays[id] = nil
             step(.relayed(upstream: upstream, id, nil))
             return relay.answer(.failure(FeedError(.noSnapshotSource, "The upstream has no REST paths.")))
         }
-        let request = RESTRequest(url: venue.url(relay.request, host: host), timeout: .seconds(5))
+        var request = rest.request(relay.request, host: host)
+        request.timeout = .seconds(5)
         get(request, from: upstream).assumeIsolated().whenComplete { result in
             let answer: Result<RelayedAnswer, FeedError> = result.mapError { FeedError(transport: $0) }.flatMap { response in
                 let answer = RESTAnswer(response)
-                if let failure = venue.failure(answer, to: relay.request) { return .failure(failure) }
+                if let failure = rest.failure(answer, to: relay.request) { return .failure(failure) }
                 return .success(RelayedAnswer(status: answer.status, body: answer.body))
             }
             self.performer.value.relays[id] = nil
@@ -69,11 +70,11 @@ extension FeedEngine {
                 self.step(.relayed(upstream: upstream, id, nil))
             }
             // The gateway must have the list that its readers have, so that it accepts every symbol in a relayed one.
-            if case .success(let told) = answer, told.status == 200, let listing = venue.listing(relay.request, told.body) {
+            if case .success(let told) = answer, told.status == 200, let listing = rest.listing(relay.request, told.body) {
                 self.takeListing(listing, of: upstream)
             }
             if let name = relay.name, case .success(let told) = answer,
-                case .success(let rows) = venue.content(of: name, [told.body], now: self.venueTime(of: upstream) ?? .min)
+                case .success(let rows) = rest.content(of: name, [told.body], now: self.venueTime(of: upstream) ?? .min)
             {
                 self.step(.told(name, rows))
             }

@@ -26,21 +26,20 @@ final class PollingLink: UpstreamLink {
 
     private let engine: FeedEngine
     private let id: ConnectionID
-    private let venue: VenueREST
+    private let rest: any UpstreamREST
     private var polled: [FuturesServiceStreamName: Polled] = [:]
 
-    init(engine: FeedEngine, id: ConnectionID, venue: VenueREST) {
+    init(engine: FeedEngine, id: ConnectionID, rest: any UpstreamREST) {
         self.engine = engine
         self.id = id
-        self.venue = venue
+        self.rest = rest
     }
 
     /// Checks whether the venue's REST interface answers. Until then the link does not count as connected.
     ///
     /// - Parameter done: Called once, with the error, or nil on success.
     func open(_ done: @escaping (FeedError?) -> Void) {
-        engine.relay(VenueRelay(upstream: venue.upstream, target: "/fapi/v1/ping", weight: 1, keep: .milliseconds(0)), newestOf: nil, maxAge: nil) {
-            result in
+        engine.relay(rest.probe, newestOf: nil, maxAge: nil) { result in
             switch result {
             case .success(let answer) where answer.status == 200: done(nil)
             case .success(let answer): done(FeedError(.venueRejected, "The venue answered with HTTP status \(answer.status)."))
@@ -51,7 +50,7 @@ final class PollingLink: UpstreamLink {
 
     func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) {
         for name in names where polled[name] == nil {
-            guard let poll = venue.poll(of: name) else { continue }
+            guard let poll = rest.poll(of: name) else { continue }
             polled[name] = Polled(poll: poll, parts: poll.parts.map { _ in nil })
             schedule(name, in: .zero)
         }
@@ -113,7 +112,7 @@ final class PollingLink: UpstreamLink {
         polled[name]?.isAsking = false
         guard let stream = polled[name] else { return }
         if let failure { return engine.step(.received(id, .reported(name, failure))) }
-        switch venue.content(of: name, stream.parts.map { $0?.body ?? [] }, now: engine.venueTime(of: venue.upstream) ?? .min) {
+        switch rest.content(of: name, stream.parts.map { $0?.body ?? [] }, now: engine.venueTime(of: rest.upstream) ?? .min) {
         case .success(let content): engine.step(.received(id, .rows(name, content.rows, eventTime: content.eventTime)))
         case .failure(let error): engine.step(.received(id, .malformed(name, error.message)))
         }

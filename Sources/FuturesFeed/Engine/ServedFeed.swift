@@ -190,7 +190,7 @@ extension FeedEngine: ServedFeed {
         read { core, now in
             FeedStatuses(
                 streams: core.statuses(now: now), lines: core.lineStatuses,
-                knowsSymbols: parts.indices.map { parts[$0].listingURL(host: 0) == nil ? nil : core.knowsSymbols(of: $0) }, now: now)
+                knowsSymbols: parts.indices.map { parts[$0].listingRequest(host: 0) == nil ? nil : core.knowsSymbols(of: $0) }, now: now)
         }
     }
 

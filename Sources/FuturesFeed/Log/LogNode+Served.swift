@@ -126,7 +126,7 @@ extension LogNode: ServedFeed {
             return FeedStatuses(
                 streams: streams, lines: shared.mirror.gauges?.lines ?? [],
                 knowsSymbols: parts.indices.map {
-                    parts[$0].listingURL(host: 0) == nil ? nil : shared.mirror.listings[dialect.logName(of: $0)] != nil
+                    parts[$0].listingRequest(host: 0) == nil ? nil : shared.mirror.listings[dialect.logName(of: $0)] != nil
                 }, now: now,
                 trouble: shared.mirror.trouble(now: now))
         }

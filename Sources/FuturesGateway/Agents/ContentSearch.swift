@@ -96,6 +96,7 @@ extension FuturesServiceFeedContent {
                     }))
         case .aggregateTrade(let rows): return last.map { with(.aggregateTrade(Array(rows.suffix($0)))) } ?? self
         case .trade(let rows): return last.map { with(.trade(Array(rows.suffix($0)))) } ?? self
+        case .upstreamTrade(let rows): return last.map { with(.upstreamTrade(Array(rows.suffix($0)))) } ?? self
         case .liquidation(let rows): return last.map { with(.liquidation(Array(rows.suffix($0)))) } ?? self
         case .kline(let rows): return last.map { with(.kline(Array(rows.suffix($0)))) } ?? self
         case .bar(let rows): return last.map { with(.bar(Array(rows.suffix($0)))) } ?? self

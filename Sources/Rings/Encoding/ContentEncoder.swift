@@ -89,6 +89,7 @@ package enum ContentEncoder {
         case .contractInfo: "contracts"
         case .tradingSession: "tradingSessions"
         case .json: "upstream"
+        case .upstreamTrade: "upstreamTrades"
         }
     }
 
@@ -109,6 +110,7 @@ package enum ContentEncoder {
         case .contractInfo(let rows): write(rows, asArray, &json, write)
         case .tradingSession(let rows): write(rows, asArray, &json, write)
         case .json(let rows): if let row = rows.first { json.raw(row) } else { json.null() }
+        case .upstreamTrade(let rows): json.array { json in for row in rows { json.raw(checked: row.text) } }
         }
     }
 

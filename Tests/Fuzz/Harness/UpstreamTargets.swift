@@ -15,7 +15,7 @@ enum UpstreamTargets {
          "path":"p","snapshot":{"query":"query Q($s:String!){p(s:$s){x}}","path":"p"}}}},
          "posted":{"kind":"graphql","transport":"sse","http":"http://a.test","streams":{"quote":{"subscription":"subscription Q($s:String!){p(s:$s){x}}",
          "variables":{"s":"{key}"},"path":"p"}}},
-         "hl":{"kind":"hyperliquid"}}
+         "hyperliquid":{"kind":"hyperliquid"}}
         """#
     private static let upstreams = (try? UpstreamsFile.read(file) { _ in nil }) ?? []
     private static let streams = ["AAPL", "AAPL", "sb26493", "AAPL@quote", "AAPL@quote", "BTC@book"]

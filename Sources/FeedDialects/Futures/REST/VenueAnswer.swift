@@ -80,17 +80,19 @@ package struct VenueRelay: Hashable, Sendable {
     package let upstream: Int
     /// Path and query, in one spelling for all identical requests.
     package let target: String
+    /// The body of a POST; nil for a GET.
+    package let body: String?
     /// Its request weight at the venue.
     package let weight: Int
     /// How long its answer is kept.
     package let keep: VenueKeep
 
-    package init(upstream: Int = 0, target: String, weight: Int, keep: VenueKeep) {
-        (self.upstream, self.target, self.weight, self.keep) = (upstream, target, weight, keep)
+    package init(upstream: Int = 0, target: String, body: String? = nil, weight: Int, keep: VenueKeep) {
+        (self.upstream, self.target, self.body, self.weight, self.keep) = (upstream, target, body, weight, keep)
     }
 
     /// The same request to another venue.
-    package func sent(to upstream: Int) -> VenueRelay { VenueRelay(upstream: upstream, target: target, weight: weight, keep: keep) }
+    package func sent(to upstream: Int) -> VenueRelay { VenueRelay(upstream: upstream, target: target, body: body, weight: weight, keep: keep) }
 }
 
 /// How long an answer of the venue stays valid.

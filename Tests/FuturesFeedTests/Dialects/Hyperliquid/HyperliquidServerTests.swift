@@ -14,9 +14,9 @@ struct HyperliquidServerTests {
         settings.interval = .milliseconds(50)
         let server = HyperliquidExchange(configuration: settings)
         let port = try await server.start()
-        let names = streams.compactMap { FuturesServiceStreamName(upstream: "hl", stream: $0) }
+        let names = streams.compactMap { FuturesServiceStreamName(upstream: "hyperliquid", stream: $0) }
         let result = await Result {
-            try await withUpstreams(#"{"hl":{"kind":"hyperliquid","url":"ws://127.0.0.1:\#(port)/ws"}}"#) { service, recorder in
+            try await withUpstreams(#"{"hyperliquid":{"kind":"hyperliquid","url":"ws://127.0.0.1:\#(port)/ws"}}"#) { service, recorder in
                 try await body(server, service, recorder, names)
             }
         }
@@ -25,7 +25,7 @@ struct HyperliquidServerTests {
     }
 
     @Test func everyKindOfStreamIsLiveAndEnds() async throws {
-        try await Self.with("BTC@book", "ETH@fastBook", "kPEPE@bbo", "xyz:SPCX@context", "HYPE@candle_1m", "!mids") {
+        try await Self.with("BTC@book", "ETH@fastBook", "kPEPE@bbo", "xyz:SPCX@context", "HYPE@candle_1m", "BTC@trades", "!mids", "!contexts") {
             server, service, recorder, names in
             service.subscribe(streamNames: names, with: recorder)
             var live: Set<FuturesServiceStreamName> = []
