@@ -14,7 +14,7 @@ export SWIFT_BACKTRACE ?= enable=no
 run deb tarball: export BUILD_COMMIT := $(shell git describe --always --abbrev=12 --dirty --exclude '*' 2> /dev/null)
 
 .PHONY: run help check test unit suite suite-whole suite-edge lint format scripts simulate simulate-log defects prove prove-short prove-gate soak sanitize fuzz contract extremes-short proxies browser \
-	conformance graphql agents intrinio bots bots-short sockets sockets-short cluster cluster-check prove-scale bench bench-ingest instructions deb tarball deb-check release release-check site docs setup
+	conformance graphql agents intrinio bots bots-short sockets sockets-short venues venues-short cluster cluster-check prove-scale bench bench-ingest instructions deb tarball deb-check release release-check site docs setup
 .DEFAULT_GOAL := run
 
 run: setup ## Build the gateway and serve the embedded exchange (RUN_ARGS="--venue aster" serves a venue)
@@ -53,7 +53,7 @@ format: ## Format every Swift file
 	swift format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks Examples
 
 scripts: ## Run the unit tests of the Python scripts; some check that each PROOF.md is as its program writes it
-	for folder in $(wildcard Tests/Faults Tests/Soak Tests/Scale Tests/Bots Tests/Sockets Tests/Clients Tests/Docs Tests/Package Tests/Benchmarks); do python3 -B -m unittest discover --quiet --start-directory $$folder || exit 1; done
+	for folder in $(wildcard Tests/Faults Tests/Soak Tests/Scale Tests/Bots Tests/Sockets Tests/Venues Tests/Clients Tests/Docs Tests/Package Tests/Benchmarks); do python3 -B -m unittest discover --quiet --start-directory $$folder || exit 1; done
 
 simulate: ## Run the core against a simulated venue and readers (SEEDS=1000; SEED=N replays one, TRACE=1 prints all of it)
 	SEEDS=$(or $(SEEDS),1000) Tests/FeedCoreTests/Simulation/simulate
@@ -143,6 +143,14 @@ sockets: setup ## Run clients of the venue's sockets from PyPI, cuts and hostile
 sockets-short: ## Run a little of the same with the debug build, in about a minute
 	swift build --product futures-gateway
 	Tests/Sockets/sockets "$$(swift build --show-bin-path)/futures-gateway" short --seed 1
+
+venues: setup ## Show that a fault of one venue changes nothing for the others, and that /markets is as the venues' REST (VENUES_ARGS="isolation --minutes 2")
+	swift build -c release --product futures-gateway
+	Tests/Venues/venues "$$(swift build -c release --show-bin-path)/futures-gateway" $(or $(VENUES_ARGS),all)
+
+venues-short: ## Run a little of the same with the debug build, in about three minutes
+	swift build --product futures-gateway
+	Tests/Venues/venues "$$(swift build --show-bin-path)/futures-gateway" short --seed 1
 
 cluster: setup ## Run three servers of the log, an exchange, two ingests and two edges on this machine, and print their addresses
 	swift build -c release --product futures-gateway
