@@ -62,6 +62,8 @@ extension VenueListing {
         var listing = self
         listing.symbols.formUnion(earlier.symbols.subtracting(settled).subtracting(gone))
         listing.assetIndices.formUnion(earlier.assetIndices.subtracting(gone))
+        // A reader's own request returns the list without the sessions.
+        if listing.closures.isEmpty { listing.closures = earlier.closures }
         return listing
     }
 }

@@ -12,11 +12,14 @@ package struct StreamStatus: Sendable {
     package let source: FeedSource
     package let isConnected: Bool
     package let observers: Int
+    /// Whether the stream's contract is traded.
+    package var market: MarketPhase
 
     package init(
         name: FuturesServiceStreamName, state: FeedState, contentID: EventID?, isWhole: Bool, ageMs: Int64?, unverifiedMs: Int64?,
-        source: FeedSource, isConnected: Bool, observers: Int
+        source: FeedSource, isConnected: Bool, observers: Int, market: MarketPhase = .open
     ) {
+        self.market = market
         (self.name, self.state, self.contentID, self.isWhole) = (name, state, contentID, isWhole)
         (self.ageMs, self.unverifiedMs, self.source) = (ageMs, unverifiedMs, source)
         (self.isConnected, self.observers) = (isConnected, observers)
@@ -36,6 +39,11 @@ package struct StreamIncident: Sendable, Equatable {
 }
 
 extension JSONWriter {
+    /// Writes the member `market` if the contract of a stream is not traded.
+    package mutating func market(_ status: StreamStatus?) {
+        if let status, status.market != .open { member("market", status.market.rawValue) }
+    }
+
     /// Writes incidents as an array.
     package mutating func array(_ incidents: [StreamIncident]) {
         array { json in

@@ -110,6 +110,12 @@ public struct VenueListing: Sendable {
     public var symbols: Set<String>
     /// The symbols of contracts that have been settled.
     public var settled: Set<String>
+    /// The symbols of contracts that the venue has halted.
+    public var halted: Set<String> = []
+    /// The markets behind contracts on shares, commodities and currencies, such as `EQUITY`, by symbol.
+    public var markets: [String: String] = [:]
+    /// When these markets are closed: from ms since 1970 UTC to ms since 1970 UTC, exclusive, by market.
+    public var closures: [String: [Range<Int64>]] = [:]
     /// The symbols of the asset indices, such as `BTCUSD`.
     public var assetIndices: Set<String>
     /// The request weight allowed per minute; nil if unknown.
@@ -212,6 +218,8 @@ package enum FeedEffect: Sendable {
     case relay(upstream: Int, RelayID, host: Int)
     /// Send no request; report the error to all readers that wait for it.
     case refuseRelay(RelayID, FeedError)
+    /// Read the listing of an upstream, unless it was read within `age`: a stream is silent, and its contract may have been halted.
+    case readListing(upstream: Int, age: Duration)
     /// For every observer of the stream that is not paused.
     case publish(FeedEvent)
     /// For one observer.

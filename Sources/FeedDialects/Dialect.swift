@@ -43,6 +43,12 @@ public protocol Dialect: Sendable {
     /// Parses the upstream's listing.
     func decodeListing(_ answer: RESTAnswer) -> Result<VenueListing, FeedError>
 
+    /// The request for the sessions of the markets behind listed contracts; nil if there are none.
+    func sessionsRequest(host: Int, for listing: VenueListing) -> RESTRequest?
+
+    /// Parses the sessions: when each market is closed, in ms since 1970 UTC.
+    func decodeSessions(_ answer: RESTAnswer) -> Result<[String: [Range<Int64>]], FeedError>
+
     /// The URL of the upstream's time; nil if it has none.
     func clockURL(host: Int) -> String?
 
@@ -66,6 +72,10 @@ extension Dialect {
     public func listingRequest(host: Int) -> RESTRequest? { nil }
     /// An empty listing.
     public func decodeListing(_ answer: RESTAnswer) -> Result<VenueListing, FeedError> { .success(VenueListing()) }
+    /// Nil: there are no sessions.
+    public func sessionsRequest(host: Int, for listing: VenueListing) -> RESTRequest? { nil }
+    /// No sessions.
+    public func decodeSessions(_ answer: RESTAnswer) -> Result<[String: [Range<Int64>]], FeedError> { .success([:]) }
     /// Nil: the upstream has no time.
     public func clockURL(host: Int) -> String? { nil }
     /// An error: the upstream has no time.

@@ -119,11 +119,38 @@ package enum ListingRecord {
                 write(listing.symbols, &json)
                 json.member("settled")
                 write(listing.settled, &json)
+                json.member("halted")
+                write(listing.halted, &json)
+                write(listing.markets, listing.closures, &json)
                 json.member("assetIndices")
                 write(listing.assetIndices, &json)
                 json.member("weightLimit", optional: listing.weightLimit.map(Int64.init))
                 json.member("simulated", Int64(listing.isSimulated ? 1 : 0))
             }[...])
+    }
+
+    private static func write(_ markets: [String: String], _ closures: [String: [Range<Int64>]], _ json: inout JSONWriter) {
+        json.member("markets")
+        json.array { json in
+            for (symbol, market) in markets.sorted(by: { $0.key < $1.key }) {
+                json.object {
+                    $0.member("symbol", symbol)
+                    $0.member("market", market)
+                }
+            }
+        }
+        json.member("closures")
+        json.array { json in
+            for (market, times) in closures.sorted(by: { $0.key < $1.key }) {
+                for time in times {
+                    json.object {
+                        $0.member("market", market)
+                        $0.member("start", time.lowerBound)
+                        $0.member("end", time.upperBound)
+                    }
+                }
+            }
+        }
     }
 
     private static func write(_ symbols: Set<String>, _ json: inout JSONWriter) {
@@ -140,6 +167,14 @@ package enum ListingRecord {
                 assetIndices: Set(try fields.strings("assetIndices")), weightLimit: try fields.optionalInteger("weightLimit"))
             let simulated: Int? = try fields.optionalInteger("simulated")
             listing.isSimulated = simulated == 1
+            if fields["halted"] != nil { listing.halted = Set(try fields.strings("halted")) }
+            let markets = try fields.list("markets") { (row) throws(RowFields.Failure) in (try row.string("symbol"), try row.string("market")) }
+            for (symbol, market) in markets ?? [] { listing.markets[symbol] = market }
+            let closures = try fields.list("closures") { (row) throws(RowFields.Failure) in
+                let (start, end): (Int64, Int64) = (try row.integer("start"), try row.integer("end"))
+                return (try row.string("market"), start, end)
+            }
+            for (market, start, end) in closures ?? [] where start < end { listing.closures[market, default: []].append(start..<end) }
             return listing
         }
     }

@@ -117,7 +117,7 @@ private func documentedOperations() throws -> [String: Set<String>] {
         let documented = Set(text.matches(of: /(?m)^ {10}(\w+): '#\/components\/schemas\/\w+Snapshot'$/).map { String($0.1) })
         let rows: [FeedRows] = [
             .markPrice([]), .assetIndex([]), .bookTicker([]), .aggregateTrade([]), .trade([]), .liquidation([]), .depth([]), .kline([]), .bar([]),
-            .miniTicker([]), .ticker([]), .compositeIndex([]), .contractInfo([]), .tradingSession([]), .json([]),
+            .miniTicker([]), .ticker([]), .compositeIndex([]), .contractInfo([]), .tradingSession([]), .json([]), .upstreamTrade([]),
         ]
         let written = Set(rows.flatMap { rows in [true, false].map { "\(ContentEncoder.type(of: rows, asArray: $0))" } })
         #expect(documented == written)

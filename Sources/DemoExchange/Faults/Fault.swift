@@ -16,6 +16,9 @@ public enum Fault: Sendable, Equatable {
     /// Stops the market, not the exchange: no trades, book changes or new prices, while time passes. Scheduled events repeat the last values, a bar
     /// that ends is followed by one without trades, and a 24 h ticker keeps its day. Has no effect on a recording.
     case still(duration: Duration? = nil)
+    /// Halts these contracts, and no others: their status is `TRADING_HALT`, no price, book or trade changes, and their streams are silent. Without
+    /// symbols, all contracts are traded. Has no effect on a recording.
+    case halt(symbols: [String], duration: Duration? = nil)
     /// Silently ends the current subscriptions to these streams. A new subscription works.
     case forget(streams: [String])
     /// Reads and sends nothing; sockets stay open and new ones are accepted. When the fault ends, the exchange reads what clients sent in the meantime. It
@@ -53,6 +56,8 @@ struct Faults {
 
     var isStalled = false
     var stalledStreams: Set<String> = []
+    /// The streams of halted contracts begin with one of these and `@`.
+    var haltedPrefixes: Set<String> = []
     var isBlackholed = false
     var refuses = false
     var rest: RESTFault?
@@ -69,6 +74,7 @@ struct Faults {
 
     mutating func passage(of stream: String) -> Passage {
         guard !isStalled, !isBlackholed, !stalledStreams.contains(stream) else { return .leaveOut }
+        if !haltedPrefixes.isEmpty, haltedPrefixes.contains(String(stream.prefix { $0 != "@" })) { return .leaveOut }
         guard var waiting = passages[stream] else { return .pass }
         let next = waiting.removeFirst()
         passages[stream] = waiting.isEmpty ? nil : waiting

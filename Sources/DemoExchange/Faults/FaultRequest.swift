@@ -6,7 +6,7 @@ extension Fault {
 
     static let names = [
         "drop", "dropRandomly", "refuse", "stall", "forget", "blackhole", "gap", "duplicate", "garbage", "restStatus", "restDelay", "restHang",
-        "restHtml", "rateLimit", "restartIDs", "slowAck", "serverShutdown", "still",
+        "restHtml", "rateLimit", "restartIDs", "slowAck", "serverShutdown", "still", "halt",
     ]
 
     init(parsing text: String) throws(Refused) {
@@ -29,6 +29,7 @@ extension Fault {
         case "refuse": return .refuse(duration: try given.milliseconds("forMs"))
         case "stall": return .stall(streams: try given.texts("streams"), duration: try given.milliseconds("forMs"))
         case "still": return .still(duration: try given.milliseconds("forMs"))
+        case "halt": return .halt(symbols: try given.texts("symbols") ?? [], duration: try given.milliseconds("forMs"))
         case "forget": return .forget(streams: try given.needed("streams", try given.texts("streams")))
         case "blackhole": return .blackhole(duration: try given.milliseconds("forMs"))
         case "gap": return .gap(stream: try given.stream(), count: try given.integer("count", 1...1_000) ?? 1)

@@ -59,9 +59,14 @@ struct Market {
         hasStepped = false
         for position in symbols.indices {
             symbols[position].updateBook(
-                now: now, length: length, perSecond: isStill ? 0 : bookUpdatesPerSecond, lastUpdateID: &lastUpdateID)
+                now: now, length: length, perSecond: isStill || symbols[position].isHalted ? 0 : bookUpdatesPerSecond, lastUpdateID: &lastUpdateID)
         }
         if crosses(Self.stepLength) { step(now: now) }
+    }
+
+    /// Halts these contracts, and no others.
+    mutating func halt(_ halted: Set<String>) {
+        for position in symbols.indices { symbols[position].isHalted = halted.contains(symbols[position].listing.symbol) }
     }
 
     mutating func step(now: Int64) {
@@ -72,7 +77,7 @@ struct Market {
         let isSecond = !isStill && step.isMultiple(of: Self.stepsPerSecond)
         for position in symbols.indices {
             symbols[position].step(now: self.now, isStill: isStill, lastUpdateID: &lastUpdateID)
-            if isSecond { symbols[position].revalue() }
+            if isSecond, !symbols[position].isHalted { symbols[position].revalue() }
         }
         guard isSecond else { return }
         for position in assets.indices { assets[position].revalue(symbols) }

@@ -27,6 +27,9 @@ struct SymbolMarket {
     private(set) var bookChanged = false
     private(set) var newTrades: [AggregateTrade] = []
 
+    /// Whether the exchange has halted the contract: only the time advances, and nothing is sent.
+    var isHalted = false
+
     private(set) var bars: BarSeries
     private(set) var priceBars: PriceBars
     private(set) var fundings: FundingHistory
@@ -87,6 +90,7 @@ struct SymbolMarket {
     mutating func step(now: Int64, isStill: Bool = false, lastUpdateID: inout Int64) {
         bookChanged = false
         newTrades.removeAll(keepingCapacity: true)
+        let isStill = isStill || isHalted
         bars.roll(to: now, keepingDay: isStill)
         priceBars.roll(to: now)
         fundings.roll(to: now, rate: fundingRate, markPrice: mark)

@@ -105,7 +105,7 @@ extension SymbolMarket {
         let isTradFi = listing.kind == .tradFi
         let delivery = listing.isDated ? Listing.delivery : 4_133_404_800_000
         return #"{"symbol":"\#(listing.symbol)","pair":"\#(listing.pair)","contractType":"\#(listing.contractType)","deliveryDate":\#(delivery),"#
-            + #""onboardDate":\#(bars.openTime),"status":"\#(listing.isTrading ? "TRADING" : "SETTLING")","maintMarginPercent":"2.5000","#
+            + #""onboardDate":\#(bars.openTime),"status":"\#(!listing.isTrading ? "SETTLING" : isHalted ? "TRADING_HALT" : "TRADING")","maintMarginPercent":"2.5000","#
             + #""requiredMarginPercent":"5.0000","baseAsset":"\#(listing.base)","quoteAsset":"USDT","marginAsset":"USDT","#
             + #""pricePrecision":\#(listing.pricePrecision),"quantityPrecision":\#(listing.quantityPrecision),"baseAssetPrecision":8,"#
             + #""quotePrecision":8,"underlyingType":"\#(isTradFi ? "COMMODITY" : "COIN")","underlyingSubType":[],"symbolType":0,"#

@@ -21,6 +21,9 @@ extension Venue {
         case .still(let duration):
             market?.isStill = true
             end(after: duration, of: "still") { $0.market?.isStill = false }
+        case .halt(let symbols, let duration):
+            halt(symbols)
+            end(after: duration, of: "halt") { $0.halt([]) }
         case .forget(let streams): forget(streams)
         case .blackhole(let duration):
             faults.isBlackholed = true
@@ -52,8 +55,14 @@ extension Venue {
         randomCut?.cancel()
         faults = Faults()
         market?.isStill = false
+        market?.halt([])
         for gate in gates.values { gate.cut(after: nil) }
         openGates()
+    }
+
+    private func halt(_ symbols: [String]) {
+        market?.halt(Set(symbols))
+        faults.haltedPrefixes = Set(symbols.map(asciiLowercased))
     }
 
     private func setRESTFault(_ fault: RESTFault, path: String?, duration: Duration?) {

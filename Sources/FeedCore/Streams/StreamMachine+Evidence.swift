@@ -43,8 +43,21 @@ extension StreamMachine {
         // Only a REST answer verifies a polled stream.
         guard !traits.isPolled, subscription.isEffective, isConfirmed, feed.pool.isOpen(connection), let trusted = freshness.trustedUntil
         else { return proof }
-        let heard = min(feed.pool.verifiedAt(index, connection), trusted)
+        let connected = feed.pool.verifiedAt(index, connection)
+        let heard = trusted < connected && !isIdle(at: feed.now.instant, feed) ? trusted : connected
         return max(proof ?? heard, heard)
+    }
+
+    /// The phase of the market that the stream describes.
+    func market(at instant: Instant, _ feed: borrowing FeedContext) -> MarketPhase {
+        let time = feed.upstreams[traits.upstream].clock.time(at: instant) ?? feed.now.wallClock
+        return feed.upstreams[traits.upstream].listing?.phase(of: name, at: time) ?? .open
+    }
+
+    /// Whether the stream may be silent because its contract is not traded. A polled stream is answered all the same, and an unreadable message shows
+    /// that newer data exists.
+    func isIdle(at instant: Instant, _ feed: borrowing FeedContext) -> Bool {
+        !traits.isPolled && freshness.refuted == nil && freshness.behindSince == nil && market(at: instant, feed) != .open
     }
 
     /// Whether the last verification is recent enough for the state `live`.
@@ -52,8 +65,8 @@ extension StreamMachine {
 
     func isWithinBound(at instant: Instant, _ feed: borrowing FeedContext) -> Bool {
         guard let bound = freshness.bound else { return true }
-        guard let verified = verifiedAt(feed) else { return false }
-        return instant <= verified.after(bound)
+        if let verified = verifiedAt(feed), instant <= verified.after(bound) { return true }
+        return isIdle(at: instant, feed) && contentID != nil && feed.pool.isOpen(connection)
     }
 
     /// Whether the event is a REST answer of a polled stream. Such an answer verifies the content even if it repeats the previous one.

@@ -44,8 +44,10 @@ extension StreamMachine {
         freshness.lookAt = nil
         guard state != .ended else { return }
         guard feed.punctuality.judgesFrom <= feed.now.instant else { return look(at: feed.punctuality.judgesFrom, &feed) }
-        if freshness.stalls > 0 { return persist(&feed) }
+        let isIdle = isIdle(at: feed.now.instant, feed)
+        if freshness.stalls > 0, !isIdle { return persist(&feed) }
         if needsConfirmation, fetching.running == nil, fetching.at == nil { startFetch(&feed) }
+        if isIdle { return idle(&feed) }
         // A stream may be live again while a new subscription still waits for its turn, so that no message may come.
         let isJudged = subscription.isEffective || subscription.isRequested || state == .live
         guard isJudged, let finding = freshness.look(feed.now.instant) else { return }
@@ -65,6 +67,21 @@ extension StreamMachine {
         case .stalled: stall("REST has had newer data of \(name) for too long", isProved: true, &feed)
         }
     }
+
+    /// Lets the stream be silent while its contract is not traded. Its connection must live all the same.
+    private mutating func idle(_ feed: inout FeedContext) {
+        look(at: feed.now.instant + Self.idleInterval, &feed)
+        if market(at: feed.now.instant, feed) == .halted { askWhetherHalted(Self.listingAgeInHalt, &feed) }
+        if freshness.stalls > 0, contentID != nil, subscription.isEffective, isComplete {
+            calmDown(&feed)
+            freshness.stalls = 0
+            becomeLive(&feed)
+        }
+        freshness.beginWaiting(feed.now.instant)
+    }
+
+    /// How often a stream is looked at whose contract is not traded. Trading may begin again at any time.
+    private static let idleInterval = Duration.seconds(1)
 
     /// Time until an inquiry is retried that could not be sent or got no answer, 500 ms.
     private static let inquiryRetry = Duration.milliseconds(500)
@@ -94,6 +111,7 @@ extension StreamMachine {
         case .same:
             guard freshness.outage == nil else { return }
             freshness.confirm(inquiry.askedAt)
+            askWhetherHalted(Self.listingAgeInCalm, &feed)
             freshness.lookAt = nil
             watch(&feed)
             takeQuietBars(fetched, &feed)
@@ -156,6 +174,7 @@ extension StreamMachine {
         }
         guard contentID != nil || traits.rhythm.isPeriodic else { return beginPatience(&feed) }
         note(.stale, reason, feed.now)
+        askWhetherHalted(Self.listingAgeInDoubt, &feed)
         feed.pool.suspect(connection, feed.now.instant, &feed.decisions)
         let since = freshness.provedAt ?? freshness.heardAt ?? feed.now.instant
         freshness.stalls = 1
@@ -189,6 +208,7 @@ extension StreamMachine {
     private mutating func retry(_ feed: inout FeedContext) {
         freshness.stalls += 1
         let stalls = freshness.stalls
+        askWhetherHalted(Self.listingAgeInDoubt, &feed)
         if !freshness.hasMessage, traits.rhythm.isPeriodic { reportOutage(unanswered, attempts: stalls, &feed) }
         feed.pool.suspect(connection, feed.now.instant, &feed.decisions)
         // At the second look, the fourth, the eighth …
@@ -210,10 +230,26 @@ extension StreamMachine {
     private mutating func calmDown(askedAt: Instant, _ feed: inout FeedContext) {
         guard subscription.effectiveSince.map({ $0 < askedAt }) == true, isComplete, freshness.refuted.map({ $0.at < askedAt }) ?? true
         else { return }
+        calmDown(&feed, askedAt: askedAt)
+    }
+
+    /// How old the list may be while a stream has stalled, and while REST confirms its silence. A list of a venue has a megabyte or more.
+    private static let listingAgeInDoubt = Duration.seconds(5)
+    private static let listingAgeInCalm = Duration.seconds(300)
+    /// How old the list may be while it says that a contract is halted. Only the list says when trading begins again.
+    private static let listingAgeInHalt = Duration.seconds(60)
+
+    /// Reads the venue's list if it is older than `age`: the contract may have been halted.
+    private func askWhetherHalted(_ age: Duration, _ feed: inout FeedContext) {
+        guard name.listedSymbol != nil, feed.upstreams[traits.upstream].listing != nil else { return }
+        feed.decisions.effects.append(.readListing(upstream: traits.upstream, age: age))
+    }
+
+    private mutating func calmDown(_ feed: inout FeedContext, askedAt: Instant? = nil) {
         freshness.endStall()
         if case .possible = fetching.backfill { fetching.backfill = .none }
         fetching.need = .nothing
-        freshness.resumeWaiting(askedAt)
+        freshness.resumeWaiting(askedAt ?? feed.now.instant)
         endOutage(with: content.ids, &feed)
         becomeLive(&feed)
         publishContent(.full, delta: nil, as: FeedEvent.Kind.fetched, &feed)

@@ -253,7 +253,7 @@ struct StreamMachine: Sendable {
             name: name, state: isTooOld ? .stale : state, contentID: contentID, isWhole: isWholeAfterUpdate && !lacksRows(feed),
             ageMs: receivedInstant.map { instant.milliseconds(since: $0) },
             unverifiedMs: verifiedAt(feed).map { instant.milliseconds(since: $0) }, source: source, isConnected: audience.isConnected == true,
-            observers: audience.observers.count)
+            observers: audience.observers.count, market: market(at: instant, feed))
     }
 
     mutating func note(_ kind: StreamIncident.Kind, _ detail: String, _ now: Moment) {

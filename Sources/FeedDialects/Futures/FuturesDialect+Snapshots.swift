@@ -51,6 +51,34 @@ extension FuturesDialect {
 
     package func listingRequest(host: Int) -> RESTRequest? { RESTRequest(url: base(host) + "exchangeInfo") }
 
+    package func sessionsRequest(host: Int, for listing: VenueListing) -> RESTRequest? {
+        listing.markets.isEmpty ? nil : RESTRequest(url: base(host) + "tradingSchedule")
+    }
+
+    package func decodeSessions(_ answer: RESTAnswer) -> Result<[String: [Range<Int64>]], FeedError> {
+        if let error = RESTFailure(answer).error { return .failure(error) }
+        do throws(JSONReader.Failure) { return .success(try JSONReader.read(answer.body, Self.closures)) } catch {
+            return .failure(FeedError(.malformed, "The venue's trading sessions cannot be read: \(error.reason) at byte \(error.offset)."))
+        }
+    }
+
+    /// `{"marketSchedules":{"EQUITY":{"sessions":[{"startTime":…,"endTime":…,"type":"NO_TRADING"},…]},…}}`.
+    private static func closures(_ reader: inout JSONReader) throws(JSONReader.Failure) -> [String: [Range<Int64>]] {
+        var closures: [String: [Range<Int64>]] = [:]
+        try reader.object { (reader, key) throws(JSONReader.Failure) in
+            guard key.isText("marketSchedules") else { return try reader.skip() }
+            try reader.object { (reader, market) throws(JSONReader.Failure) in
+                let sessions = try RowFields(&reader).list("sessions") { (session) throws(JSONReader.Failure) in
+                    let (start, end): (Int64, Int64) = (try session.integer("startTime"), try session.integer("endTime"))
+                    return try session.string("type") == "NO_TRADING" && start < end ? start..<end : nil
+                }
+                closures[String(decoding: market, as: UTF8.self)] = sessions?.compactMap(\.self)
+            }
+        }
+        try reader.end()
+        return closures
+    }
+
     package func clockURL(host: Int) -> String? { base(host) + "time" }
 
     package func decodeClock(_ answer: RESTAnswer) -> Result<Int64, FeedError> {
@@ -115,6 +143,8 @@ extension FuturesDialect {
                         listing.settled.insert(symbol)
                     } else {
                         listing.symbols.insert(symbol)
+                        if fields.word("status") == haltedStatus { listing.halted.insert(symbol) }
+                        if fields.word("contractType") == tradFi, let market = fields.word("underlyingType") { listing.markets[symbol] = market }
                     }
                 }
             case "assets":
@@ -143,6 +173,8 @@ extension FuturesDialect {
     }
 
     /// The states of a contract after which trading has ended (docs/reference/venues.md §3.1, §8).
+    private static let haltedStatus = "TRADING_HALT"
+    private static let tradFi = ContinuousContract.tradifiPerpetual.rawValue
     private static let settledStatuses: Set<String> = ["SETTLING", "DELIVERING", "DELIVERED", "CLOSE"]
 }
 

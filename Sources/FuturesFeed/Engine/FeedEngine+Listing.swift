@@ -31,10 +31,13 @@ extension FeedEngine {
     }
 
     /// Reads the list again, because a requested symbol may just have been listed. Call it from any thread.
-    package func refreshListing(of upstream: Int) {
-        loop.execute {
+    package func refreshListing(of upstream: Int) { loop.execute { self.refreshListing(of: upstream, age: Self.listingRefresh) } }
+
+    /// - Parameter age: How old the list must be.
+    func refreshListing(of upstream: Int, age: Duration) {
+        loop.assumeIsolated().execute {
             // Until the first list has arrived, a request for it is already running.
-            guard let readAt = self.performer.value.listingReadAt[upstream], readAt + Self.listingRefresh <= Moment.current.instant else { return }
+            guard let readAt = self.performer.value.listingReadAt[upstream], readAt + age <= Moment.current.instant else { return }
             // Only one request at a time.
             self.performer.value.listingReadAt[upstream] = Moment.current.instant
             self.readListing(of: upstream) { _ in }
@@ -50,12 +53,31 @@ extension FeedEngine {
             switch listing {
             case .success(let listing):
                 self.note(reached: request.url)
-                self.takeListing(listing, of: upstream)
+                self.readSessions(of: upstream, for: listing)
             case .failure(let error):
                 self.note(notReached: request.url, error.message)
                 self.step(.listed(upstream: upstream, .failure(error)))
             }
             done(listing)
+        }
+    }
+
+    /// Reads the sessions of the markets behind contracts of the list, and takes the list with them. Without an answer, the known sessions stay.
+    private func readSessions(of upstream: Int, for listing: VenueListing) {
+        let dialect = parts[upstream]
+        guard var request = dialect.sessionsRequest(host: read { core, _ in core.restHost(of: upstream) }, for: listing) else {
+            return takeListing(listing, of: upstream)
+        }
+        request.timeout = .seconds(3)
+        get(request, from: upstream).assumeIsolated().whenComplete { result in
+            guard !self.isStopped else { return }
+            var listing = listing
+            switch result.mapError({ FeedError(transport: $0) }).flatMap({ dialect.decodeSessions(RESTAnswer($0)) }) {
+            case .success(let closures): listing.closures = closures
+            case .failure(let error): self.note(notReached: request.url, error.message)
+            }
+            // Once only: the core counts how many lists in a row lack a symbol.
+            self.takeListing(listing, of: upstream)
         }
     }
 

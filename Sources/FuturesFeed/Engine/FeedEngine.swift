@@ -257,6 +257,7 @@ package final class FeedEngine: Sendable {
             fetch(name, request)
         case .relay(let upstream, let id, let host):
             passOn(id, to: upstream, host: host)
+        case .readListing(let upstream, let age): refreshListing(of: upstream, age: age)
         case .refuseRelay(let id, let error):
             performer.value.relays.removeValue(forKey: id)?.answer(.failure(error))
         }

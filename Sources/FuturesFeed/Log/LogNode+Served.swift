@@ -109,26 +109,35 @@ extension LogNode: ServedFeed {
                 guard shared.mirror.isServing, let content = shared.mirror.content(of: name), let stream = shared.mirror.streams[name] else {
                     return nil
                 }
-                return (content, stream.status(shared.mirror.clock, now: now.instant))
+                return (content, status(of: stream, shared, now))
             }
             return FeedValues(values: values, head: shared.mirror.epochs.headID ?? EventID(epoch: 0, sequence: 0), now: now.instant)
         }
     }
 
+    private func status(of stream: MirroredStream, _ shared: Shared, _ now: Moment) -> StreamStatus {
+        var status = stream.status(shared.mirror.clock, now: now.instant)
+        let listing = shared.mirror.listings[dialect.logName(of: dialect.upstream(of: stream.name))]
+        status.market = listing?.phase(of: stream.name, at: now.wallClock) ?? .open
+        return status
+    }
+
     package func status(of name: FuturesServiceStreamName) -> StreamStatus? {
-        shared.withLockedValue { $0.mirror.isServing ? $0.mirror.streams[name]?.status($0.mirror.clock, now: Moment.current.instant) : nil }
+        shared.withLockedValue { shared in
+            shared.mirror.isServing ? shared.mirror.streams[name].map { status(of: $0, shared, .current) } : nil
+        }
     }
 
     package func statuses() -> FeedStatuses {
         shared.withLockedValue { shared in
-            let (clock, now) = (shared.mirror.clock, Moment.current.instant)
-            let streams = shared.mirror.isServing ? shared.mirror.streams.values.map { $0.status(clock, now: now) } : []
+            let now = Moment.current
+            let streams = shared.mirror.isServing ? shared.mirror.streams.values.map { status(of: $0, shared, now) } : []
             return FeedStatuses(
                 streams: streams, lines: shared.mirror.gauges?.lines ?? [],
                 knowsSymbols: parts.indices.map {
                     parts[$0].listingRequest(host: 0) == nil ? nil : shared.mirror.listings[dialect.logName(of: $0)] != nil
-                }, now: now,
-                trouble: shared.mirror.trouble(now: now))
+                }, now: now.instant,
+                trouble: shared.mirror.trouble(now: now.instant))
         }
     }
 

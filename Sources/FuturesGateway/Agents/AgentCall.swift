@@ -143,6 +143,7 @@ struct AgentCall: Sendable {
     private static func write(_ name: FuturesServiceStreamName, _ status: StreamStatus?, _ isSimulated: Bool, _ json: inout JSONWriter) {
         json.member("stream", name.description)
         json.member("state", (status?.state ?? .connecting).rawValue)
+        json.market(status)
         json.member("ageMs", orNull: status?.ageMs)
         json.member("unverifiedMs", orNull: status?.unverifiedMs)
         json.member("simulated", isSimulated)

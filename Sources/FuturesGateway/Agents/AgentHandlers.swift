@@ -194,6 +194,7 @@ struct AgentHandlers: Sendable {
                         json.object {
                             $0.member("stream", status.feed.name.description)
                             $0.member("state", status.feed.state.rawValue)
+                            $0.market(status.feed)
                             $0.member("ageMs", orNull: status.feed.ageMs.map { $0 &+ elapsed })
                             $0.member("unverifiedMs", orNull: status.feed.unverifiedMs.map { $0 &+ elapsed })
                             $0.member("readers", status.readers)
@@ -215,6 +216,7 @@ struct AgentHandlers: Sendable {
             call.toolResult(as: AgentTool.status.rawValue) { json in
                 json.member("stream", name.description)
                 json.member("state", status?.feed.state.rawValue ?? "idle")
+                json.market(status?.feed)
                 json.member("ageMs", orNull: status?.feed.ageMs)
                 json.member("unverifiedMs", orNull: status?.feed.unverifiedMs)
                 json.member("simulated", isSimulated)

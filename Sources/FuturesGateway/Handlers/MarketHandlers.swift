@@ -135,6 +135,8 @@ struct WorstFreshness: Equatable {
     /// Nil if a stream has no content.
     let ageMs: Int64?
     let unverifiedMs: Int64?
+    /// The phase of the contract's market: that of the first stream whose contract is not traded.
+    let market: MarketPhase
 
     /// - Parameter statuses: Of all streams; nil for one without content.
     init(_ statuses: [StreamStatus?]) {
@@ -142,6 +144,7 @@ struct WorstFreshness: Equatable {
         let isComplete = known.count == statuses.count && known.allSatisfy(\.isWhole)
         let worst = known.map(\.state).max { Self.rank($0) < Self.rank($1) } ?? .connecting
         state = isComplete || Self.rank(worst) > Self.rank(.connecting) ? worst : .connecting
+        market = known.map(\.market).first { $0 != .open } ?? .open
         ageMs = known.count == statuses.count ? Self.highest(known.map(\.ageMs)) : nil
         unverifiedMs = known.count == statuses.count ? Self.highest(known.map(\.unverifiedMs)) : nil
     }
@@ -161,6 +164,7 @@ struct WorstFreshness: Equatable {
 
     func write(_ json: inout JSONWriter) {
         json.member("state", state.rawValue)
+        if market != .open { json.member("market", market.rawValue) }
         json.member("ageMs", optional: ageMs)
         json.member("unverifiedMs", optional: unverifiedMs)
     }

@@ -271,6 +271,7 @@ struct StreamHandlers: Sendable {
     private static func write(_ status: EventHub.Status, _ json: inout JSONWriter) {
         json.member("stream", status.feed.name.description)
         json.member("state", status.feed.state.rawValue)
+        json.market(status.feed)
         if let id = status.feed.contentID { json.member("id", id.description) }
         json.member("source", status.feed.source.rawValue)
         json.member("connected", status.feed.isConnected)

@@ -275,6 +275,8 @@ final class EventHub: FeedListener {
         let number = state.value.lastNumber
         begin([name], from: address)
         retain([name])
+        let isRefused = awaited == .value && stream(name).failure?.isTransient == false && feed.status(of: name)?.state == .failed
+        let timeout = isRefused ? .zero : timeout
         let timer = scheduleExpiry(name, number, timeout, in: timeout)
         stream(name).waiters.add(Waiters.Waiter(awaited: awaited, timer: timer, longer: longer, answer: answer), number)
         if awaited == .fetch { feed.step(.refetch(name)) }

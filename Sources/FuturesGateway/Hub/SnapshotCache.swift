@@ -104,6 +104,6 @@ extension StreamStatus {
         func later(_ milliseconds: Int64?) -> Int64? { milliseconds.map { $0 &+ time.nanoseconds / 1_000_000 &+ 1 } }
         return StreamStatus(
             name: name, state: state, contentID: contentID, isWhole: isWhole, ageMs: later(ageMs), unverifiedMs: later(unverifiedMs), source: source,
-            isConnected: isConnected, observers: observers)
+            isConnected: isConnected, observers: observers, market: market)
     }
 }

@@ -39,6 +39,8 @@ struct Waiters<Timer> {
         case (.fetchedValue, _), (.fetchedChange, _): (take { _ in true }, .success(()))
         case (.value, _), (.change, _): (take { $0 != .fetch }, .success(()))
         case (.status, _): (take { $0 == .change }, .success(()))
+        // A refused subscription brings no content soon.
+        case (.failed, .failed(let error)) where !error.isTransient: (take { $0 == .value }, .failure(error))
         case (.fetchFailed, .failed(let error)): (take { $0 == .fetch }, .failure(error))
         default: ([], .success(()))
         }

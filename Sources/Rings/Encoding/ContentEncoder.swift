@@ -49,6 +49,7 @@ package enum ContentEncoder {
             json.member("type", word: type(of: content.rows, asArray: content.streamName.isArray))
             if let kind { json.member("kind", word: kind == .full ? "full" : "delta") }
             json.member("state", word: word(status?.state ?? content.state))
+            json.market(status)
             json.member("ageMs", optional: status?.ageMs)
             json.member("unverifiedMs", optional: status?.unverifiedMs)
             json.member("source", word: content.source == .rest ? "rest" : "websocket")

@@ -22,9 +22,11 @@ import Testing
 
     @Test func eachKindOfEventAnswersTheRequestsThatWaitForIt() throws {
         let (content, error) = (try HubParts.content(1), FeedError(.timedOut, "no answer"))
+        let refusal = FeedError(.subscriptionRejected, "no such coin")
         let cases: [(FeedEvent.Kind, [Int], isFailure: Bool)] = [
             (.fetched(content), [1, 2, 3], false), (.updated(content), [1, 3], false), (.status(.stale, ageMs: 0, unverifiedMs: 0), [3], false),
-            (.failed(error, fetch: true), [2], true), (.failed(error, fetch: false), [], false), (.connected, [], false),
+            (.failed(error, fetch: true), [2], true), (.failed(error, fetch: false), [], false), (.failed(refusal, fetch: false), [1], true),
+            (.failed(refusal, fetch: true), [2], true), (.connected, [], false),
             (.disconnected(reason: "a test"), [], false), (.ended, [], false),
         ]
         for (kind, expected, isFailure) in cases {
