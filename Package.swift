@@ -146,6 +146,7 @@ let package = Package(
                 .embedInCode("Web/chartoptions.js"), .embedInCode("Web/depth.js"), .embedInCode("Web/indicators.js"),
                 .embedInCode("Web/header.js"), .embedInCode("Web/marks.js"),
                 .embedInCode("Web/orderflow.js"), .embedInCode("Web/outages.js"), .embedInCode("Web/plot.js"), .embedInCode("Web/studies.js"),
+                .embedInCode("Web/decimal.js"), .embedInCode("Web/marketpoll.js"), .embedInCode("Web/spreads.js"), .embedInCode("Web/venuetable.js"),
                 .embedInCode("Web/style.css"), .embedInCode("Web/icon.svg"),
             ],
             swiftSettings: strict),

@@ -57,6 +57,6 @@ export const clock = (time) => new Date(time).toISOString().slice(11, 19);
 
 /** The units of a symbol's amounts and prices; empty if the symbol does not show them. @param {string} symbol */
 export function unitsOf(symbol) {
-  const [, base, quote] = symbol.toUpperCase().match(/^(\w+?)(USDT|USDC|FDUSD|BUSD|USD1|USDF|USD|BTC)(_\w+)?$/) ?? [];
+  const [, base, quote] = symbol.toUpperCase().match(/^(.+?)(USDT|USDC|FDUSD|BUSD|USD1|USDF|USD|BTC)(_\w+)?$/) ?? [];
   return { base: base ?? '', quote: quote ?? '' };
 }

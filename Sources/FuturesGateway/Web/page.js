@@ -15,6 +15,7 @@ import { Markets } from './markets.js';
 import { Picker } from './picker.js';
 import { Streams } from './streams.js';
 import { Trades } from './trades.js';
+import { VenueTable } from './venuetable.js';
 import { View } from './view.js';
 import { showStar, Watchlist } from './watchlist.js';
 
@@ -31,7 +32,7 @@ const markets = new Markets(view, freshness, watchlist);
 const picker = new Picker(view, freshness, markets, watchlist);
 const panels = {
   instrument: new Instrument(view, freshness), candles: new Candles(view, freshness, alerts), ladder: new Ladder(view, freshness),
-  trades: new Trades(view, freshness), markets, picker, streams: new Streams(view, freshness, log),
+  trades: new Trades(view, freshness), markets, picker, streams: new Streams(view, freshness, log), venues: new VenueTable(view, freshness),
 };
 let farewell;
 let isFirst = true;
@@ -118,6 +119,7 @@ new Keys([
   { keys: ['/'], words: 'Search the markets', run: () => $('search').focus() },
   { keys: ['s'], words: 'Put the symbol on the watchlist, or remove it', run: toggleStar },
   { keys: ['l'], words: 'Alerts', run: () => alarm.open() },
+  { keys: ['v'], words: 'Show or hide the venues', run: () => panels.venues.toggle() },
   { keys: ['c'], words: 'Options of the chart', run: () => panels.candles.open() },
   { keys: [','], words: 'Shorter bars', run: () => view.step(-1) },
   { keys: ['.'], words: 'Longer bars', run: () => view.step(1) },
@@ -128,7 +130,7 @@ new Keys([
 ]);
 addEventListener('resize', planAll);
 // Ages and countdowns advance without events.
-setInterval(() => plan('instrument', 'streams'), 500);
+setInterval(() => plan('instrument', 'streams', 'venues'), 500);
 setInterval(() => plan('candles', 'ladder', 'trades', 'markets'), 2000);
 setInterval(() => alarm.show(), 2000);
 
