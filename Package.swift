@@ -147,6 +147,7 @@ let package = Package(
                 .embedInCode("Web/header.js"), .embedInCode("Web/marks.js"),
                 .embedInCode("Web/orderflow.js"), .embedInCode("Web/outages.js"), .embedInCode("Web/plot.js"), .embedInCode("Web/studies.js"),
                 .embedInCode("Web/decimal.js"), .embedInCode("Web/marketpoll.js"), .embedInCode("Web/spreads.js"), .embedInCode("Web/venuetable.js"),
+                .embedInCode("Web/arrange.js"), .embedInCode("Web/plan.js"), .embedInCode("Web/venuerow.js"), .embedInCode("Web/venues.js"),
                 .embedInCode("Web/style.css"), .embedInCode("Web/icon.svg"),
             ],
             swiftSettings: strict),

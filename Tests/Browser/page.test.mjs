@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { fraction } from '../../Sources/FuturesGateway/Web/alarm.js';
 import { look } from '../../Sources/FuturesGateway/Web/alerts.js';
 import { Feed } from '../../Sources/FuturesGateway/Web/client.js';
+import { arrange } from '../../Sources/FuturesGateway/Web/arrange.js';
 import { decimal, minus, ratio, shifted, written as write } from '../../Sources/FuturesGateway/Web/decimal.js';
 import { age, clock, decimalsOf, grouped, percent, short, unitsOf, until, whole } from '../../Sources/FuturesGateway/Web/format.js';
 import { Cadence } from '../../Sources/FuturesGateway/Web/freshness.js';
@@ -13,15 +14,15 @@ import { agreeing, judge, lines } from '../../Sources/FuturesGateway/Web/health.
 import { bollinger, delta, ema, heikinAshi, rsi, vwap } from '../../Sources/FuturesGateway/Web/indicators.js';
 import { grouping } from '../../Sources/FuturesGateway/Web/ladder.js';
 import { MarketPoll } from '../../Sources/FuturesGateway/Web/marketpoll.js';
-import { arrange } from '../../Sources/FuturesGateway/Web/markets.js';
 import { largeTrades, liquidations, Marks } from '../../Sources/FuturesGateway/Web/marks.js';
 import { balance, cost, Flow } from '../../Sources/FuturesGateway/Web/orderflow.js';
 import { Outages, placeOf } from '../../Sources/FuturesGateway/Web/outages.js';
 import { matching } from '../../Sources/FuturesGateway/Web/picker.js';
 import { spreads } from '../../Sources/FuturesGateway/Web/spreads.js';
 import { headline, meaning } from '../../Sources/FuturesGateway/Web/values.js';
-import { texts } from '../../Sources/FuturesGateway/Web/venuetable.js';
-import { canonical, View } from '../../Sources/FuturesGateway/Web/view.js';
+import { texts } from '../../Sources/FuturesGateway/Web/venuerow.js';
+import { label, Venues } from '../../Sources/FuturesGateway/Web/venues.js';
+import { View } from '../../Sources/FuturesGateway/Web/view.js';
 
 test('a silence is overdue two seconds after the longest before', () => {
   const cadence = new Cadence();
@@ -130,17 +131,18 @@ test('a number has its meaning and its unit', () => {
 });
 
 test('an address in capitals is read, and a symbol that is not listed is told and not shown', () => {
-  assert.deepEqual(['BTCUSDT', 'BTCUSDT/5m', 'BTCUSDT@kline_1M', '!markPrice@arr', 'stocks:AAPL'].map(canonical), ['btcusdt', 'btcusdt/5m', 'btcusdt@kline_1M', '!markPrice@arr', 'stocks:AAPL']);
+  assert.deepEqual(['BTCUSDT', 'BTCUSDT/5m', 'BTCUSDT@kline_1M', '!markPrice@arr', 'stocks:AAPL'].map((name) => new Venues().canonical(name)), ['btcusdt', 'btcusdt/5m', 'btcusdt@kline_1M', '!markPrice@arr', 'stocks:AAPL']);
   const view = new View(undefined, new Feed([], { url: 'http://127.0.0.1:1/' }));
   const told = [];
   view.addEventListener('unlisted', ({ detail }) => told.push(detail));
-  view.begin('FOO', ['ethusdt', 'btcusdt']);
+  view.venues.setSymbols('', ['ethusdt', 'btcusdt']);
+  view.begin('FOO');
   assert.deepEqual([view.symbol, told], ['btcusdt', ['foo']]);
   view.select('ethusdt');
   view.select('nosuch');
   assert.deepEqual([view.symbol, told], ['ethusdt', ['foo', 'nosuch']]);
   const blind = new View(undefined, new Feed([], { url: 'http://127.0.0.1:1/' }));
-  blind.begin('FOO/5m', []);
+  blind.begin('FOO/5m');
   assert.deepEqual([blind.symbol, blind.interval], ['foo', '5m'], 'nobody knows what is listed');
 });
 
@@ -325,7 +327,7 @@ test('an asset is asked for once at a time, and rows of another asset are droppe
   assert.deepEqual(asked.map(({ path }) => path), ['markets/BTC?wait=0']);
   asked[0].answer(200, { streams, rows: [{ venue: 'demo' }, { venue: 'binance' }] });
   await settle();
-  assert.deepEqual([poll.venues, poll.rows.length, poll.passed, poll.isLost], [['demo', 'binance', 'hyperliquid'], 2, 0, false]);
+  assert.deepEqual([poll.venues.map(({ name, prefix }) => prefix + name), poll.rows.length, poll.passed, poll.isLost], [['demo', 'binance:binance', 'hyperliquid:hyperliquid'], 2, 0, false]);
   now = 3001;
   assert.equal(poll.isLost, true, 'no answer for three seconds');
   poll.ask();
@@ -343,4 +345,43 @@ test('an asset is asked for once at a time, and rows of another asset are droppe
   asked[3].answer(503, {});
   await settle();
   assert.deepEqual([poll.isLost, asked.length], [true, 4]);
+});
+
+test('symbols and streams of another venue have its prefix, and those of another upstream are streams', async () => {
+  const catalogue = ['{symbol}@depth', '!markPrice@arr[@1s]', 'binance:{symbol}@depth', 'binance:!markPrice@arr[@1s]', 'binance:tradingSession', 'stocks:{SYMBOL}'].map((pattern) => ({ pattern }));
+  const answers = { streams: { catalogue }, 'streams/binance%3A!markPrice%40arr': { content: [{ symbol: 'BTCUSDT' }, { symbol: 'ETHUSDT' }] } };
+  const venues = new Venues(async (path) => ({ status: answers[path] ? 200 : 404, json: async () => answers[path] ?? { detail: 'No.' } }));
+  await venues.find();
+  assert.deepEqual(venues.prefixes, ['', 'binance:']);
+  assert.deepEqual(['BINANCE:BTCUSDT/5m', 'binance:BTCUSDT@kline_1M', 'binance:!markPrice@arr', 'binance:tradingSession', 'stocks:AAPL'].map((name) => venues.canonical(name)),
+    ['binance:btcusdt/5m', 'binance:btcusdt@kline_1M', 'binance:!markPrice@arr', 'binance:tradingSession', 'stocks:AAPL']);
+  assert.deepEqual(['btcusdt', 'binance:btcusdt', 'binance:tradingSession', 'stocks:AAPL', 'binance:btcusdt@depth'].map((name) => venues.isSymbol(name)), [true, true, false, false, false]);
+  assert.deepEqual(['btcusdt@depth', 'binance:btcusdt@depth', 'binance:!markPrice@arr', 'prices:AAPL@quote'].map((name) => venues.symbolOf(name)), ['btcusdt', 'binance:btcusdt', undefined, undefined]);
+  assert.deepEqual(['btcusdt', 'binance:btcusdt', 'binance:BTCUSDT'].map(label), ['BTCUSDT', 'binance:BTCUSDT', 'binance:BTCUSDT']);
+  assert.deepEqual(await venues.list(''), { status: 404, detail: 'No.' });
+  await venues.listMissing();
+  assert.deepEqual([venues.symbols('binance:'), venues.otherSymbols('binance:'), venues.usual], [['binance:btcusdt', 'binance:ethusdt'], [], 'btcusdt']);
+});
+
+test('a symbol of another venue is read with its prefix, and rows of two venues are never mixed', () => {
+  const view = new View(undefined, new Feed([], { url: 'http://127.0.0.1:1/' }));
+  view.venues.setSymbols('', ['btcusdt']);
+  view.venues.setSymbols('binance:', ['binance:btcusdt', 'binance:trxusdt']);
+  view.keep(['BTCUSDT']);
+  view.begin('BINANCE:TRXUSDT/5m,stocks:AAPL');
+  assert.deepEqual([view.symbol, view.interval, view.address, view.streams.book], ['binance:trxusdt', '5m', 'binance:trxusdt/5m,stocks:AAPL', 'binance:trxusdt@depth']);
+  const days = (stream, ...prices) => view.feed.dispatchEvent(new CustomEvent('update', { detail: { stream, kind: 'full', content: prices.map((lastPrice, place) => ({ symbol: ['BTCUSDT', 'TRXUSDT'][place], lastPrice })) } }));
+  days('!miniTicker@arr', '100');
+  days('binance:!miniTicker@arr', '200', '0.25');
+  assert.deepEqual([view.row('days', 'btcusdt').lastPrice, view.row('days', 'binance:btcusdt').lastPrice, view.decimals('binance:trxusdt')], ['100', '200', 2]);
+  assert.deepEqual(view.rowSymbols, ['binance:BTCUSDT', 'binance:TRXUSDT']);
+  view.select('btcusdt');
+  assert.deepEqual([view.rowSymbols, view.hasRow('binance:BTCUSDT')], [['BTCUSDT'], false], 'rows that nothing updates are forgotten');
+  assert.ok(view.feed.names.includes('!miniTicker@arr') && !view.feed.names.includes('binance:!miniTicker@arr'));
+});
+
+test('the picker finds a symbol of another venue by its own letters and by the venue', () => {
+  const rows = ['BTCUSDT', 'BTCDOMUSDT', 'binance:BTCUSDT', 'binance:WBTCUSDT'].map((symbol) => ({ symbol, isStarred: false }));
+  assert.deepEqual(matching(rows, 'btc').map(({ symbol }) => symbol), ['BTCUSDT', 'BTCDOMUSDT', 'binance:BTCUSDT', 'binance:WBTCUSDT']);
+  assert.deepEqual(matching(rows, 'binance:btc').map(({ symbol }) => symbol), ['binance:BTCUSDT']);
 });

@@ -7,8 +7,8 @@ import sys
 import tempfile
 
 from gate import Exchange, Gate, Gateway
-from traders import key
-from truths import LIVE, expect
+from traders import ROWS, SYMBOL, key, set_alert
+from truths import LIVE, LOG, expect
 
 STATES = "[...document.querySelectorAll('#venues-table tbody tr')].map((row) => row.querySelector('.state').textContent)"
 TEXT = "document.querySelector('#{}').textContent"
@@ -146,4 +146,75 @@ async def a_table_that_is_not_answered_looks_so(_, __, browser):
         return f"{count} requests, {height} px on a phone"
 
 
-VENUES = [a_frozen_venue_is_seen_beside_the_others, a_table_that_is_not_answered_looks_so]
+async def pick(tab, text, wanted):
+    """Chooses the first symbol of the picker for some letters."""
+    await key(tab, "k", modifiers=2)
+    await tab.until("document.querySelector('#picker').open")
+    await tab.call("Input.insertText", text=text)
+    await tab.until(f"document.querySelector('#picks [aria-selected=true]')?.dataset.symbol === '{wanted}'", 10)
+    await key(tab, "Enter", "\r", code=13)
+    await tab.until(f"{SYMBOL} === '{wanted}' && document.querySelector('#book-state').textContent === 'Live'", 20)
+
+
+async def a_symbol_of_another_venue_is_shown_in_all_panels(_, __, browser):
+    """The picker offers it; each panel, the address, the watchlist and alerts use its prefixed streams; its outage is the header's, that of others is not."""
+    async with three_venues() as (gate, second):
+        tab = await browser.tab(gate.address, width=1440, height=900)
+        await tab.until(f"{LIVE} && {ALL_LIVE}", 60)
+        await pick(tab, "binance:eth", "binance:ETHUSDT")
+        await tab.until(LIVE)
+        expect(await tab.run("location.hash") == "#binance:ethusdt", await tab.run("location.hash"))
+        names = await tab.run("[...document.querySelectorAll('#streams .name')].map((name) => name.textContent)")
+        expect(len(names) == 8 and all(name.startswith("binance:") for name in names), names)
+        expect(await tab.run(TEXT.format("venues-asset")) == "ETH", "the table is of another asset")
+        for _ in range(100):
+            shown = (await tab.run(TEXT.format("mark"))).replace(",", "")
+            told = [(await gate.gateway.get(f"streams/{prefix}ethusdt@markPrice@1s?wait=5"))["content"]["markPrice"] for prefix in ("binance:", "")]
+            if told[0].startswith(shown) and not told[1].startswith(shown):
+                break
+            await asyncio.sleep(0.1)
+        else:
+            raise AssertionError(f"the mark price is {shown}, at the venues {told}")
+        for place in ("#markets tbody td:nth-child(2)", ".bids td", "#trades tbody td", "#funding", "#interest"):
+            await tab.until(f"/\\d/.test(document.querySelector('{place}').textContent)", 15)
+        await key(tab, "s", "s")
+        await pick(tab, "btcusdt", "BTCUSDT")
+        for _ in range(2):
+            await tab.until(f"{LIVE} && {ROWS}[0] === 'binance:ETHUSDT' && {ROWS}.length > 5", 20)
+            first = "document.querySelector('#markets tbody tr')"
+            await tab.until(f"/\\d/.test({first}.cells[1].textContent) && {first}.cells[0].textContent.includes('binance:ETHUSDT') && !{first}.matches('.aged')")
+            expect(not any(name.startswith("binance:") for name in (await tab.run(ROWS))[1:]), "rows of two venues are mixed")
+            await tab.call("Page.reload")
+        await tab.until(f"{LIVE} && {ALL_LIVE}", 30)
+        await tab.run(f"{row('binance')}.querySelector('button').click()")
+        await tab.until(f"{SYMBOL} === 'binance:BTCUSDT' && {LIVE}", 20)
+        words = await set_alert(tab, "price", "1")
+        expect("binance:BTCUSDT" in words and "≤ 1" in words, words)
+        await tab.hide(True)
+        await asyncio.sleep(1)
+        expect(await gate.gateway.readers("binance:btcusdt@aggTrade") == 1, "the alert does not read its stream")
+        await tab.hide(False)
+        await tab.close()
+        tab = await browser.tab(f"{gate.address}#BINANCE:BTCUSDT/5m,binance:ethusdt@bookTicker")
+        await tab.until(f"{LIVE} && {SYMBOL} === 'binance:BTCUSDT' && document.querySelector('#intervals [aria-pressed=true]').textContent === '5m'", 30)
+        expect(await tab.run("location.hash") == "#binance:btcusdt/5m,binance:ethusdt@bookTicker", await tab.run("location.hash"))
+        other = await browser.tab(f"{gate.address}#binance:nope")
+        await other.until(f"{LIVE} && {LOG}.includes('binance:NOPE is not a symbol of this venue') && {SYMBOL} === 'BTCUSDT'", 30)
+        # The star is of a symbol of the frozen venue, so it is taken off first.
+        await other.run("localStorage.setItem('futures-gateway watchlist', '[]')")
+        await other.call("Page.reload")
+        await other.until(LIVE, 30)
+        await second.fault(fault="refuse", forMs=10_000)
+        await second.fault(fault="drop")
+        await tab.until("document.querySelector('#connection').textContent === 'Venue lost'", 20)
+        expect(await other.run("document.querySelector('#connection').textContent") == "Live", "an outage of another venue is the header's")
+        await tab.until(LIVE, 60)
+        for each in (tab, other):
+            # That the venue is not ready is an error to the console.
+            complaints = [line for line in each.complaints if "/readyz" not in line]
+            expect(not complaints, complaints)
+            await each.close()
+        return words
+
+
+VENUES = [a_frozen_venue_is_seen_beside_the_others, a_table_that_is_not_answered_looks_so, a_symbol_of_another_venue_is_shown_in_all_panels]

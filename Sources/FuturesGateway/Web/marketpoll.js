@@ -1,17 +1,18 @@
 // The contracts of one asset at all venues, as `GET /markets/{asset}` returns them. At most one request is open at a time.
 
+import { prefixOf } from './venues.js';
+
 /** How long an answer may take, and how long the rows count as current after the last one, ms. */
 const [patience, current] = [5000, 3000];
 /** How long a refused asset is not asked for again, ms. */
 const pause = 30_000;
 
-const prefixOf = (name) => name.slice(0, name.indexOf(':') + 1);
-
-/** The venues with streams in an answer, in order; the first venue's streams have no prefix. @param {{rows: object[], streams: string[]}} answer */
+/** The venues with streams in an answer, in order; the first venue's streams have no prefix.
+ * @param {{rows: object[], streams: string[]}} answer @returns {{name: string, prefix: string}[]} */
 export function venuesOf({ rows, streams }) {
   const prefixes = [...new Set(streams.map(prefixOf))];
   const first = rows.find(({ venue }) => !prefixes.includes(`${venue}:`));
-  return prefixes.map((prefix) => prefix.slice(0, -1) || first?.venue).filter(Boolean);
+  return prefixes.map((prefix) => ({ name: prefix.slice(0, -1) || first?.venue, prefix })).filter(({ name }) => name);
 }
 
 /** Dispatches `change` after each answer. */
@@ -72,6 +73,6 @@ export class MarketPoll extends EventTarget {
   #take({ status, body }) {
     this.#state.isFailing = status !== 200;
     if (status === 200) Object.assign(this.#state, { venues: venuesOf(body), rows: body.rows, answeredAt: this.#now(), refusedAt: undefined, refusal: '' });
-    else if ([401, 403, 404].includes(status)) Object.assign(this.#state, { rows: [], refusedAt: this.#now(), refusal: body.detail ?? `The gateway answered ${status}.` });
+    else if ([401, 403, 404].includes(status)) Object.assign(this.#state, { venues: [], rows: [], refusedAt: this.#now(), refusal: body.detail ?? `The gateway answered ${status}.` });
   }
 }

@@ -1,34 +1,14 @@
 // The contracts of the chosen symbol's asset at all venues, and what lies between the venues.
 
-import { decimal, ratio, shifted, written } from './decimal.js';
+import { ratio, shifted, written } from './decimal.js';
 import { $, set } from './dom.js';
-import { age, decimalsOf, grouped, short, unitsOf, until, whole } from './format.js';
+import { age, unitsOf } from './format.js';
 import { MarketPoll } from './marketpoll.js';
 import { spreads } from './spreads.js';
 import { Stored } from './stored.js';
+import { VenueRow } from './venuerow.js';
 
 const interval = 1000;
-const columns = ['venue', 'mark', 'index', 'best', 'hourly', 'funding', 'next', 'interest', 'volume', 'state-of', 'age'];
-
-/** A rate in percent with a fixed number of decimals. @param {string|undefined} text @param {number} digits */
-function rate(text, digits) {
-  const value = decimal(text);
-  return value ? `${written(shifted(value, 2), digits, true)} %` : '–';
-}
-
-const price = (text, digits) => (text === undefined ? '–' : grouped(text, digits));
-
-/** The texts of a row. @param {object} row of `GET /markets/{asset}` @param {number|undefined} now the venue's time */
-export function texts(row, now) {
-  const [bid, ask] = [row.bidPrice, row.askPrice];
-  const digits = Math.max(decimalsOf(bid ?? row.midPrice), decimalsOf(ask));
-  const best = bid === undefined && ask === undefined && row.midPrice !== undefined ? `mid ${whole(row.midPrice)}` : `${price(bid, digits)} / ${price(ask, digits)}`;
-  return {
-    mark: price(row.markPrice, digits + 1), index: price(row.indexPrice, digits + 1), best, hourly: rate(row.fundingPerHour, 6),
-    funding: row.fundingIntervalHours ? `${rate(row.fundingRate, 4)} / ${row.fundingIntervalHours} h` : rate(row.fundingRate, 4),
-    next: until(row.nextFundingTime, now), interest: short(Number(row.openInterest)), volume: short(Number(row.quoteVolume)),
-  };
-}
 
 export class VenueTable {
   #view;
@@ -92,37 +72,19 @@ export class VenueTable {
     const isLost = this.#poll.isLost || this.#view.feed.connection.state !== 'open';
     const frozen = this.#isPaused ? 'paused' : isLost && rows.length ? 'lost' : undefined;
     set($('venues-asset'), this.#poll.asset);
-    for (const [venue, { line }] of this.#rows) {
-      if (!venues.includes(venue)) line.remove();
-    }
-    this.#rows = new Map(venues.map((venue) => [venue, this.#rows.get(venue) ?? this.#make(venue)]));
+    for (const [name, { line }] of this.#rows) if (!venues.some((venue) => venue.name === name)) line.remove();
+    this.#rows = new Map(venues.map((venue) => [venue.name, this.#rows.get(venue.name) ?? this.#make(venue)]));
     this.#body.append(...[...this.#rows.values()].map(({ line }) => line).filter((line, place) => this.#body.children[place] !== line));
-    for (const [venue, row] of this.#rows) this.#fill(row, rows.find((row) => row.venue === venue), frozen, passed);
+    const how = { frozen, passed, now: this.#freshness.venueTime };
+    for (const [venue, row] of this.#rows) row.show(rows.find((row) => row.venue === venue), how);
     set($('venues-empty'), refusal || (this.#poll.asset ? '' : 'The symbol does not show its asset.'));
     this.#showSpreads(spreads(rows), frozen, refusal ? 'refused' : undefined, passed);
   }
 
-  #make(venue) {
-    const line = document.createElement('tr');
-    const name = line.appendChild(Object.assign(document.createElement('th'), { scope: 'row', textContent: `${venue} ` }));
-    const contract = name.appendChild(document.createElement('small'));
-    const cells = Object.fromEntries(columns.slice(1).map((column) => [column, Object.assign(line.insertCell(), { className: column })]));
-    const state = cells['state-of'].appendChild(Object.assign(document.createElement('span'), { className: 'state' }));
-    return { line, contract, cells, state };
-  }
-
-  /** A venue without a row has not sent anything yet. */
-  #fill({ line, contract, cells, state }, row, frozen, passed) {
-    const shown = frozen ?? row?.state ?? 'connecting';
-    const words = shown === 'connecting' ? 'waiting' : shown;
-    line.classList.toggle('aged', row !== undefined && shown !== 'live');
-    set(contract, row ? `${row.symbol}${row.symbol.endsWith(row.quote) ? '' : ` ${row.quote}`}` : '');
-    const shownTexts = row ? texts(row, this.#freshness.venueTime) : {};
-    for (const column of columns.slice(1, 9)) set(cells[column], shownTexts[column] ?? '–');
-    cells.hourly.title = row?.fundingPerHour === undefined ? '' : `${row.fundingPerHour} of the position per hour`;
-    state.dataset.state = shown;
-    set(state, words[0].toUpperCase() + words.slice(1));
-    set(cells.age, row?.ageMs === undefined ? '–' : age(row.ageMs + passed));
+  #make({ name, prefix }) {
+    const symbol = () => this.#poll.rows.find(({ venue }) => venue === name)?.symbol;
+    const choose = () => { if (symbol()) this.#view.select(`${prefix}${symbol().toLowerCase()}`); };
+    return new VenueRow(name, this.#view.venues.has(prefix) ? choose : undefined);
   }
 
   #showSpreads({ live, bid, ask, between, marks, fundings, quotes }, frozen, refused, passed) {
