@@ -344,6 +344,7 @@ if environment["WITH_TOOLS"] != nil || environment["WITH_BENCHMARKS"] != nil {
         .target(name: "Workload", dependencies: ["Rings", "FeedCore", "FeedDialects"], path: "Benchmarks/Workload", swiftSettings: strict),
         .executableTarget(
             name: "ingest", dependencies: ["FeedCore", "ReplicatedLog", "Replication", "Workload"], path: "Benchmarks/ingest", swiftSettings: strict),
+        .executableTarget(name: "funding-spread", path: "Examples/funding-spread", swiftSettings: strict),
         .executableTarget(name: "live-price", dependencies: ["FuturesGatewayClient"], path: "Examples/live-price", swiftSettings: strict),
         .executableTarget(
             name: "tape", dependencies: ["Rings", "FeedCore", "Replication", "Tape"], path: "Benchmarks/tape",
