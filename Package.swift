@@ -146,6 +146,8 @@ let package = Package(
                 .embedInCode("Web/chartoptions.js"), .embedInCode("Web/depth.js"), .embedInCode("Web/indicators.js"),
                 .embedInCode("Web/header.js"), .embedInCode("Web/marks.js"),
                 .embedInCode("Web/orderflow.js"), .embedInCode("Web/outages.js"), .embedInCode("Web/plot.js"), .embedInCode("Web/studies.js"),
+                .embedInCode("Web/decimal.js"), .embedInCode("Web/marketpoll.js"), .embedInCode("Web/spreads.js"), .embedInCode("Web/venuetable.js"),
+                .embedInCode("Web/arrange.js"), .embedInCode("Web/plan.js"), .embedInCode("Web/venuerow.js"), .embedInCode("Web/venues.js"),
                 .embedInCode("Web/style.css"), .embedInCode("Web/icon.svg"),
             ],
             swiftSettings: strict),
@@ -342,6 +344,7 @@ if environment["WITH_TOOLS"] != nil || environment["WITH_BENCHMARKS"] != nil {
         .target(name: "Workload", dependencies: ["Rings", "FeedCore", "FeedDialects"], path: "Benchmarks/Workload", swiftSettings: strict),
         .executableTarget(
             name: "ingest", dependencies: ["FeedCore", "ReplicatedLog", "Replication", "Workload"], path: "Benchmarks/ingest", swiftSettings: strict),
+        .executableTarget(name: "funding-spread", path: "Examples/funding-spread", swiftSettings: strict),
         .executableTarget(name: "live-price", dependencies: ["FuturesGatewayClient"], path: "Examples/live-price", swiftSettings: strict),
         .executableTarget(
             name: "tape", dependencies: ["Rings", "FeedCore", "Replication", "Tape"], path: "Benchmarks/tape",

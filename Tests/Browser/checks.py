@@ -21,6 +21,7 @@ from chromium import EXECUTABLE, Chromium, websockets
 from gate import Exchange, Gate, Gateway, Wire, header
 from traders import TRADERS
 from truths import TRUTHS
+from venues import VENUES
 
 KILLS = int(os.environ.get("KILLS", "50"))
 MARK = "btcusdt@markPrice@1s"
@@ -802,6 +803,9 @@ async def the_page_is_accessible(gateway, gate, browser):
         await tab.until("document.querySelector('#connection').textContent === 'Paused'")
         await asyncio.sleep(1)
         await look(tab, name + ", paused")
+        await tab.run("document.querySelector('#pause').click(); document.querySelector('#venues-table tr:nth-child(2) button').click(); document.querySelector('#symbol').click()")
+        await tab.until("document.querySelector('#symbol').textContent === 'binance:BTCUSDT' && document.querySelector('#connection').textContent === 'Live'")
+        await look(tab, name + ", another venue and the list of symbols")
         await tab.close()
     tab = await browser.tab(gate.address)
     await tab.until("document.querySelector('#connection')?.textContent === 'Live'")
@@ -826,7 +830,7 @@ CHECKS = [event_source_survives, overload_passes, only_the_permanent_is_permanen
           a_wrong_stream_is_refused_in_words, a_value_that_is_overdue_looks_so, the_page_asks_for_a_key, a_ticket_is_shown_once,
           a_revoked_key_is_told, an_outage_is_seen_in_the_header, a_lost_line_is_seen_though_nothing_is_missing,
           three_hundred_symbols_are_sorted_and_searched, every_digit_of_a_cheap_coin_is_shown,
-          tabs_of_another_origin_share_one_connection, the_page_is_accessible, *TRUTHS, *TRADERS]
+          tabs_of_another_origin_share_one_connection, the_page_is_accessible, *TRUTHS, *TRADERS, *VENUES]
 
 
 class Running:

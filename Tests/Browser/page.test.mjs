@@ -6,18 +6,23 @@ import { test } from 'node:test';
 import { fraction } from '../../Sources/FuturesGateway/Web/alarm.js';
 import { look } from '../../Sources/FuturesGateway/Web/alerts.js';
 import { Feed } from '../../Sources/FuturesGateway/Web/client.js';
+import { arrange } from '../../Sources/FuturesGateway/Web/arrange.js';
+import { decimal, minus, ratio, shifted, written as write } from '../../Sources/FuturesGateway/Web/decimal.js';
 import { age, clock, decimalsOf, grouped, percent, short, unitsOf, until, whole } from '../../Sources/FuturesGateway/Web/format.js';
 import { Cadence } from '../../Sources/FuturesGateway/Web/freshness.js';
 import { agreeing, judge, lines } from '../../Sources/FuturesGateway/Web/health.js';
 import { bollinger, delta, ema, heikinAshi, rsi, vwap } from '../../Sources/FuturesGateway/Web/indicators.js';
 import { grouping } from '../../Sources/FuturesGateway/Web/ladder.js';
-import { arrange } from '../../Sources/FuturesGateway/Web/markets.js';
+import { MarketPoll } from '../../Sources/FuturesGateway/Web/marketpoll.js';
 import { largeTrades, liquidations, Marks } from '../../Sources/FuturesGateway/Web/marks.js';
 import { balance, cost, Flow } from '../../Sources/FuturesGateway/Web/orderflow.js';
 import { Outages, placeOf } from '../../Sources/FuturesGateway/Web/outages.js';
 import { matching } from '../../Sources/FuturesGateway/Web/picker.js';
+import { spreads } from '../../Sources/FuturesGateway/Web/spreads.js';
 import { headline, meaning } from '../../Sources/FuturesGateway/Web/values.js';
-import { canonical, View } from '../../Sources/FuturesGateway/Web/view.js';
+import { texts } from '../../Sources/FuturesGateway/Web/venuerow.js';
+import { label, Venues } from '../../Sources/FuturesGateway/Web/venues.js';
+import { View } from '../../Sources/FuturesGateway/Web/view.js';
 
 test('a silence is overdue two seconds after the longest before', () => {
   const cadence = new Cadence();
@@ -120,23 +125,24 @@ test('a number has its meaning and its unit', () => {
   const settled = { symbol: 'BTCUSDT', fundingRate: '0.00012594', fundingTime: 1, markPrice: '108336.1' };
   assert.deepEqual(headline(settled, 'btcusdt@fundingRate').member, 'fundingRate');
   assert.equal(headline({ markPrice: '1', openInterest: '7' }, 'dex:x').member, 'markPrice');
-  assert.deepEqual(['BTCUSDT', 'ethusd_261225', '1000PEPEUSDC', '4USDT', '?'].map((symbol) => Object.values(unitsOf(symbol)).join('/')), ['BTC/USDT', 'ETH/USD', '1000PEPE/USDC', '4/USDT', '/']);
+  assert.deepEqual(['BTCUSDT', 'ethusd_261225', '1000PEPEUSDC', '4USDT', '币安人生USDT', '?'].map((symbol) => Object.values(unitsOf(symbol)).join('/')), ['BTC/USDT', 'ETH/USD', '1000PEPE/USDC', '4/USDT', '币安人生/USDT', '/']);
   assert.deepEqual(['fundingRate', 'openInterest', 'price', 'longShortRatio'].map((member) => meaning(member, unitsOf('BTCUSDT'))), [
     { words: 'funding rate', unit: '' }, { words: 'open interest', unit: 'BTC' }, { words: 'price', unit: 'USDT' }, { words: 'long to short', unit: '' }]);
 });
 
 test('an address in capitals is read, and a symbol that is not listed is told and not shown', () => {
-  assert.deepEqual(['BTCUSDT', 'BTCUSDT/5m', 'BTCUSDT@kline_1M', '!markPrice@arr', 'stocks:AAPL'].map(canonical), ['btcusdt', 'btcusdt/5m', 'btcusdt@kline_1M', '!markPrice@arr', 'stocks:AAPL']);
+  assert.deepEqual(['BTCUSDT', 'BTCUSDT/5m', 'BTCUSDT@kline_1M', '!markPrice@arr', 'stocks:AAPL'].map((name) => new Venues().canonical(name)), ['btcusdt', 'btcusdt/5m', 'btcusdt@kline_1M', '!markPrice@arr', 'stocks:AAPL']);
   const view = new View(undefined, new Feed([], { url: 'http://127.0.0.1:1/' }));
   const told = [];
   view.addEventListener('unlisted', ({ detail }) => told.push(detail));
-  view.begin('FOO', ['ethusdt', 'btcusdt']);
+  view.venues.setSymbols('', ['ethusdt', 'btcusdt']);
+  view.begin('FOO');
   assert.deepEqual([view.symbol, told], ['btcusdt', ['foo']]);
   view.select('ethusdt');
   view.select('nosuch');
   assert.deepEqual([view.symbol, told], ['ethusdt', ['foo', 'nosuch']]);
   const blind = new View(undefined, new Feed([], { url: 'http://127.0.0.1:1/' }));
-  blind.begin('FOO/5m', []);
+  blind.begin('FOO/5m');
   assert.deepEqual([blind.symbol, blind.interval], ['foo', '5m'], 'nobody knows what is listed');
 });
 
@@ -275,4 +281,107 @@ test('each trade counts once in the flow, and a hole is told', () => {
 
 test('the delta adds bought minus sold volume', () => {
   assert.deepEqual(delta([{ volume: '10', takerBuyVolume: '7' }, { volume: '4', takerBuyVolume: '0' }, { volume: '1' }]), [4, 0, undefined]);
+});
+
+test('differences between venues are exact, also of numbers that a float cannot hold', () => {
+  const written = (text, digits, ...more) => write(decimal(text), digits, ...more);
+  assert.deepEqual([written('1234567.895', 2), written('-0.004', 2), written('-1.5', 0), written('7', 3), written('0.0000131', 6, true)], ['1,234,567.90', '0.00', '−2', '7.000', '+0.000013']);
+  assert.deepEqual(['', '1e-8', 'x', undefined, '1.', '+1'].map(decimal), Array(6).fill(undefined));
+  const between = (one, other) => { const gap = minus(decimal(one), decimal(other)); return write(gap, gap.digits); };
+  assert.deepEqual([between('0.3', '0.1'), between('90071992547409.93', '90071992547409.9200'), between('-0.00001', '0.00002')], ['0.2', '0.0100', '−0.00003']);
+  assert.deepEqual([write(shifted(decimal('0.00001326'), 2), 6), write(shifted(decimal('7'), 2), 0)], ['0.001326', '700']);
+  assert.equal(write(shifted(ratio(decimal('0.5'), decimal('100.0'), 6), 4), 2), '50.00');
+});
+
+test('only live venues are compared', () => {
+  const row = (venue, bidPrice, askPrice, markPrice, state = 'live') => ({ venue, bidPrice, askPrice, markPrice, state, fundingPerHour: '0.00001', quote: 'USDT' });
+  const rows = [row('a', '100.1', '100.2', '100.15'), row('b', '100.30', '100.40', '100.35'), row('c', '999', '1', '50', 'stale'), { venue: 'd', state: 'live', quote: 'USD', markPrice: '100.2' }];
+  const { live, bid, ask, between, marks, quotes } = spreads(rows);
+  assert.deepEqual([live, bid.venue, ask.venue, write(between, 2), quotes], [3, 'b', 'a', '−0.10', ['USDT', 'USD']]);
+  assert.deepEqual([marks.low.venue, marks.high.venue, write(marks.apart, 2)], ['a', 'b', '0.20']);
+  const one = spreads([rows[0], rows[2]]);
+  assert.deepEqual([one.live, one.bid, one.between, one.marks, one.fundings], [1, undefined, undefined, undefined, undefined]);
+});
+
+test('a row has the digits of its prices, and a middle price only if there is no other', () => {
+  const row = { markPrice: '108359.54432932', bidPrice: '108361.2', askPrice: '108361.30', fundingPerHour: '0.00001326', fundingRate: '0.00010608', fundingIntervalHours: 8, openInterest: '1616.212' };
+  assert.deepEqual(texts(row, undefined), { mark: '108,359.54', index: '–', best: '108,361.2 / 108,361.3', hourly: '+0.001326 %', funding: '+0.0106 % / 8 h', next: '–', interest: '1.62 K', volume: '–' });
+  assert.equal(texts({ midPrice: '0.00000812' }).best, 'mid 0.00000812');
+  assert.deepEqual([texts({ bidPrice: '5.5' }).best, texts({}).best], ['5.5 / –', '– / –']);
+});
+
+test('an asset is asked for once at a time, and rows of another asset are dropped', async () => {
+  const asked = [];
+  let now = 0;
+  const poll = new MarketPoll((path, { signal }) => new Promise((answer, fail) => {
+    asked.push({ path, answer: (status, body) => answer({ status, json: async () => body }) });
+    signal.addEventListener('abort', () => fail(new Error('aborted')));
+  }), () => now);
+  const streams = ['btcusdt@ticker', 'binance:btcusdt@ticker', 'hyperliquid:BTC@bbo'];
+  const settle = () => new Promise((done) => setTimeout(done));
+  poll.ask();
+  assert.equal(asked.length, 0, 'no asset is chosen');
+  poll.follow('BTC');
+  poll.ask();
+  poll.ask();
+  assert.deepEqual(asked.map(({ path }) => path), ['markets/BTC?wait=0']);
+  asked[0].answer(200, { streams, rows: [{ venue: 'demo' }, { venue: 'binance' }] });
+  await settle();
+  assert.deepEqual([poll.venues.map(({ name, prefix }) => prefix + name), poll.rows.length, poll.passed, poll.isLost], [['demo', 'binance:binance', 'hyperliquid:hyperliquid'], 2, 0, false]);
+  now = 3001;
+  assert.equal(poll.isLost, true, 'no answer for three seconds');
+  poll.ask();
+  poll.follow('1000PEPE');
+  poll.ask();
+  assert.deepEqual([asked.length, poll.rows, poll.passed, poll.venues.length], [3, [], undefined, 3], 'the rows of another asset are dropped, the venues stay');
+  await settle();
+  assert.equal(poll.isLost, false, 'an aborted request of another asset is no failure');
+  asked[2].answer(404, { detail: 'Unknown.' });
+  await settle();
+  poll.ask();
+  assert.deepEqual([poll.refusal, asked.length], ['Unknown.', 3], 'a refused asset is not asked for each second');
+  now += 30_001;
+  poll.ask();
+  asked[3].answer(503, {});
+  await settle();
+  assert.deepEqual([poll.isLost, asked.length], [true, 4]);
+});
+
+test('symbols and streams of another venue have its prefix, and those of another upstream are streams', async () => {
+  const catalogue = ['{symbol}@depth', '!markPrice@arr[@1s]', 'binance:{symbol}@depth', 'binance:!markPrice@arr[@1s]', 'binance:tradingSession', 'stocks:{SYMBOL}'].map((pattern) => ({ pattern }));
+  const answers = { streams: { catalogue }, 'streams/binance%3A!markPrice%40arr': { content: [{ symbol: 'BTCUSDT' }, { symbol: 'ETHUSDT' }] } };
+  const venues = new Venues(async (path) => ({ status: answers[path] ? 200 : 404, json: async () => answers[path] ?? { detail: 'No.' } }));
+  await venues.find();
+  assert.deepEqual(venues.prefixes, ['', 'binance:']);
+  assert.deepEqual(['BINANCE:BTCUSDT/5m', 'binance:BTCUSDT@kline_1M', 'binance:!markPrice@arr', 'binance:tradingSession', 'stocks:AAPL'].map((name) => venues.canonical(name)),
+    ['binance:btcusdt/5m', 'binance:btcusdt@kline_1M', 'binance:!markPrice@arr', 'binance:tradingSession', 'stocks:AAPL']);
+  assert.deepEqual(['btcusdt', 'binance:btcusdt', 'binance:tradingSession', 'stocks:AAPL', 'binance:btcusdt@depth'].map((name) => venues.isSymbol(name)), [true, true, false, false, false]);
+  assert.deepEqual(['btcusdt@depth', 'binance:btcusdt@depth', 'binance:!markPrice@arr', 'prices:AAPL@quote'].map((name) => venues.symbolOf(name)), ['btcusdt', 'binance:btcusdt', undefined, undefined]);
+  assert.deepEqual(['btcusdt', 'binance:btcusdt', 'binance:BTCUSDT'].map(label), ['BTCUSDT', 'binance:BTCUSDT', 'binance:BTCUSDT']);
+  assert.deepEqual(await venues.list(''), { status: 404, detail: 'No.' });
+  await venues.listMissing();
+  assert.deepEqual([venues.symbols('binance:'), venues.otherSymbols('binance:'), venues.usual], [['binance:btcusdt', 'binance:ethusdt'], [], 'btcusdt']);
+});
+
+test('a symbol of another venue is read with its prefix, and rows of two venues are never mixed', () => {
+  const view = new View(undefined, new Feed([], { url: 'http://127.0.0.1:1/' }));
+  view.venues.setSymbols('', ['btcusdt']);
+  view.venues.setSymbols('binance:', ['binance:btcusdt', 'binance:trxusdt']);
+  view.keep(['BTCUSDT']);
+  view.begin('BINANCE:TRXUSDT/5m,stocks:AAPL');
+  assert.deepEqual([view.symbol, view.interval, view.address, view.streams.book], ['binance:trxusdt', '5m', 'binance:trxusdt/5m,stocks:AAPL', 'binance:trxusdt@depth']);
+  const days = (stream, ...prices) => view.feed.dispatchEvent(new CustomEvent('update', { detail: { stream, kind: 'full', content: prices.map((lastPrice, place) => ({ symbol: ['BTCUSDT', 'TRXUSDT'][place], lastPrice })) } }));
+  days('!miniTicker@arr', '100');
+  days('binance:!miniTicker@arr', '200', '0.25');
+  assert.deepEqual([view.row('days', 'btcusdt').lastPrice, view.row('days', 'binance:btcusdt').lastPrice, view.decimals('binance:trxusdt')], ['100', '200', 2]);
+  assert.deepEqual(view.rowSymbols, ['binance:BTCUSDT', 'binance:TRXUSDT']);
+  view.select('btcusdt');
+  assert.deepEqual([view.rowSymbols, view.hasRow('binance:BTCUSDT')], [['BTCUSDT'], false], 'rows that nothing updates are forgotten');
+  assert.ok(view.feed.names.includes('!miniTicker@arr') && !view.feed.names.includes('binance:!miniTicker@arr'));
+});
+
+test('the picker finds a symbol of another venue by its own letters and by the venue', () => {
+  const rows = ['BTCUSDT', 'BTCDOMUSDT', 'binance:BTCUSDT', 'binance:WBTCUSDT'].map((symbol) => ({ symbol, isStarred: false }));
+  assert.deepEqual(matching(rows, 'btc').map(({ symbol }) => symbol), ['BTCUSDT', 'BTCDOMUSDT', 'binance:BTCUSDT', 'binance:WBTCUSDT']);
+  assert.deepEqual(matching(rows, 'binance:btc').map(({ symbol }) => symbol), ['binance:BTCUSDT']);
 });

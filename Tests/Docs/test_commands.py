@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -79,6 +80,15 @@ class CommandTests(unittest.TestCase):
             self.assertLess(float(bid), float(ask))
             self.assertIn(state, ("connecting", "live"))
 
+    @unittest.skipUnless(shutil.which("node"), "Node.js is not installed")
+    def test_the_recipe_in_javascript_prints_the_spread_of_funding(self):
+        program = re.search(r"(?s)```js\n(.*?)```", RECIPES.read_text())[1].replace("http://127.0.0.1:8080", self.url)
+        done = subprocess.run(["node", "--input-type=module", "--eval", program], capture_output=True, text=True, timeout=30)
+        lines = done.stdout.splitlines()
+        self.assertEqual([line.split()[0] for line in lines], ["demo", "binance", "hyperliquid", "spread"], done.stderr)
+        rates = [float(line.split()[1]) for line in lines[:3]]
+        self.assertAlmostEqual(float(lines[3].split()[1]), (max(rates) - min(rates)) * 100, places=5)
+
     def test_the_recipe_for_freqtrade_has_the_addresses_of_the_page_for_bots(self):
         recipe = json.loads(re.search(r"(?s)```json\n(.*?)```", RECIPES.read_text())[1])
         bots = json.loads("{" + re.search(r"(?s)```json\n(.*?)```", (ROOT / "docs" / "read" / "bots.md").read_text())[1] + "}")
@@ -96,6 +106,16 @@ class CommandTests(unittest.TestCase):
 
     def test_a_command_that_the_gateway_refuses_is_found(self):
         self.assertNotIn(self.run_line("curl 'http://127.0.0.1:8080/streams/btcusdt@nothing'")[0], (0, 28))
+
+
+class ExampleTests(unittest.TestCase):
+    def test_the_recipe_in_swift_is_the_example(self):
+        self.assertEqual(re.search(r"(?s)```swift\n(.*?)```", RECIPES.read_text())[1], (ROOT / "Examples" / "funding-spread" / "main.swift").read_text())
+
+    def test_the_recipes_for_funding_are_short(self):
+        for language in ("js", "swift"):
+            program = re.search(rf"(?s)```{language}\n(.*?)```", RECIPES.read_text())[1]
+            self.assertLessEqual(program.count("\n"), 15, language)
 
 
 if __name__ == "__main__":

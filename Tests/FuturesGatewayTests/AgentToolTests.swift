@@ -83,6 +83,11 @@ struct AgentToolTests {
         #expect(hasMore)
     }
 
+    @Test func symbolsOfAllVenuesAreTogether() {
+        let symbols = StreamSearch.symbols(of: [("aster", ["ETHUSDT", "BTCUSDT"]), ("hyperliquid", []), ("binance", ["BTCUSDT", "ADAUSDT"])])
+        #expect(symbols == ["binance:ADAUSDT", "BTCUSDT", "binance:BTCUSDT", "ETHUSDT"])
+    }
+
     @Test func manyChangesAreOneNotification() throws {
         let names = try ["btcusdt@depth", "ethusdt@depth"].map { try #require(FuturesServiceStreamName($0)) }
         var notifier = Notifier()

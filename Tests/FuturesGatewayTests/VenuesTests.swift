@@ -130,4 +130,18 @@ import Testing
             }
         }
     }
+
+    @Test func agentsFindAndReadTheSymbolsOfBothVenues() async throws {
+        try await Self.open { house, _ in
+            func call(_ tool: String, _ arguments: String) async throws -> JSON? {
+                let body = #"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"\#(tool)","arguments":\#(arguments)}}"#
+                return try await house.client.request("POST", "/mcp", ["Content-Type": "application/json"], body: body).json["result"]
+            }
+            let found = try await call("search_streams", #"{"text":"btcusdt"}"#)?["structuredContent"]?["symbols"]?.array?.compactMap(\.text) ?? []
+            #expect(found.prefix(2) == ["BTCUSDT", "binance:BTCUSDT"], "\(found)")
+            let book = try await call("get_book", #"{"symbol":"binance:BTCUSDT","depth":1}"#)
+            #expect(book?["isError"]?.flag == false, "\(String(describing: book))")
+            #expect(book?["structuredContent"]?["stream"]?.text == "binance:btcusdt@depth")
+        }
+    }
 }

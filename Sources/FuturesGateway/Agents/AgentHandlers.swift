@@ -19,11 +19,12 @@ struct AgentHandlers: Sendable {
     private static let page = 200
 
     static let instructions = """
-        Live market data of a futures venue. Every answer says how current it is: state is live if the value is verified as current, ageMs is the time \
+        Live market data of futures venues. Every answer says how current it is: state is live if the value is verified as current, ageMs is the time \
         since it changed, unverifiedMs the time since there was evidence that nothing newer exists. If a value is not live, the tool returns an error; \
         pass allowStale to get it anyway, and then tell the user its state and age. If simulated is true, the data is simulated: say so. Prices are \
-        decimal strings, digit for digit as the venue wrote them; times are ms since 1970 UTC. search_streams finds symbols and streams, get_status shows \
-        why data is missing.
+        decimal strings, digit for digit as the venue wrote them; times are ms since 1970 UTC. Symbols and streams of the first venue have no prefix, those \
+        of another one have its name and a colon in front, as in binance:BTCUSDT. search_streams finds symbols and streams, get_status shows why data is \
+        missing.
         """
 
     /// `POST /mcp`
@@ -166,7 +167,8 @@ struct AgentHandlers: Sendable {
     }
 
     private func search(_ text: String, _ most: Int, _ call: AgentCall) {
-        let (upstreams, dialect, listing) = (hub.upstreams, hub.feed.dialect, hub.feed.listing)
+        let (upstreams, dialect) = (hub.upstreams, hub.feed.dialect)
+        let symbols = StreamSearch.symbols(of: upstreams.enumerated().map { ($1.name, hub.feed.listing(of: $0)?.symbols ?? []) })
         hub.tables.read(hub) { table in
             let permission = call.caller.principal.permission
             call.toolResult(as: AgentTool.search.rawValue) { json in
@@ -183,7 +185,7 @@ struct AgentHandlers: Sendable {
                 }
                 json.member("symbols")
                 json.array { json in
-                    for symbol in found.first(of: listing?.symbols.sorted() ?? [], by: { $0 }, &hasMore) { json.string(symbol) }
+                    for symbol in found.first(of: symbols, by: { $0 }, &hasMore) { json.string(symbol) }
                 }
                 json.member("active")
                 json.array { json in

@@ -9,6 +9,15 @@ struct StreamSearch {
         self.most = most
     }
 
+    /// The symbols of all venues as the names of streams have them, such as `BTCUSDT` and `binance:BTCUSDT`. The same symbol of several venues is together.
+    ///
+    /// - Parameter venues: The names and symbols, the first venue first. Its symbols have no prefix.
+    static func symbols(of venues: [(name: String, symbols: Set<String>)]) -> [String] {
+        venues.enumerated().flatMap { place, venue in venue.symbols.map { (symbol: $0, place: place) } }
+            .sorted { ($0.symbol, $0.place) < ($1.symbol, $1.place) }
+            .map { $0.place == 0 ? $0.symbol : "\(venues[$0.place].name):\($0.symbol)" }
+    }
+
     /// The first items whose text contains one of the words, or the first of all items if there are no words.
     ///
     /// - Parameter hasMore: Set to true if there are more.

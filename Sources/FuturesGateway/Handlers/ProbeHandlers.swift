@@ -44,7 +44,7 @@ struct ProbeHandlers: Sendable {
             if table.isStopping { return responder.respond(Self.text(503, "draining\n")) }
             if let trouble = table.trouble { return responder.respond(Self.text(503, trouble + "\n")) }
             let now = Moment.current.instant
-            if upstream.isDown { return responder.respond(Self.text(503, Self.silence(upstream, now))) }
+            if upstream.isDown { return responder.respond(Self.text(503, Self.silence(upstream, now) + Self.lines(upstream))) }
             if upstream.isListed == false, !upstream.isReached { return responder.respond(Self.text(503, Self.unlisted(upstream, now))) }
             responder.respond(Self.text(200, "ready\n" + Self.lines(upstream)))
         }

@@ -3,11 +3,12 @@
 import { streamOf } from './alerts.js';
 import { $, set } from './dom.js';
 import { clock, percent, whole } from './format.js';
+import { label } from './venues.js';
 
 const number = /^\d+(\.\d+)?$/;
 const rate = /^[-−]?\d+(\.\d+)?$/;
 
-const words = ({ kind, symbol, side, value }) => `${symbol.toUpperCase()} ${kind === 'price' ? 'last price' : 'funding'} ${side === 'above' ? '≥' : '≤'} ${kind === 'price' ? whole(value) : percent(value)}`;
+const words = ({ kind, symbol, side, value }) => `${label(symbol)} ${kind === 'price' ? 'last price' : 'funding'} ${side === 'above' ? '≥' : '≤'} ${kind === 'price' ? whole(value) : percent(value)}`;
 const states = { watching: 'Watching', connecting: 'Waiting for data', stale: 'Not watched: the data is stale', recovering: 'Not watched: the data is not live',
   lost: 'Not watched: the gateway is lost', failed: 'Not watched: the data is not live', refused: 'Not watched: the gateway refuses this stream', ended: 'Not watched: the symbol has ended' };
 
@@ -35,7 +36,7 @@ export class Alarm {
     alerts.addEventListener('change', () => this.show());
     alerts.addEventListener('fired', ({ detail }) => this.#announce('warn', `${words(detail)}: ${detail.kind === 'price' ? whole(detail.reached) : percent(detail.reached)}`, detail.id));
     alerts.addEventListener('missed', ({ detail: { alert, missed } }) => this.#announce('warn', `${words(alert)}: ${missed} trades could not be checked. The alert remains.`, alert.id));
-    alerts.addEventListener('data', ({ detail: { isLive, symbol } }) => this.#announce(isLive ? 'good' : 'bad', isLive ? `Data of ${symbol.toUpperCase()} is live again` : `Data of ${symbol.toUpperCase()} is not live`, 'data'));
+    alerts.addEventListener('data', ({ detail: { isLive, symbol } }) => this.#announce(isLive ? 'good' : 'bad', isLive ? `Data of ${label(symbol)} is live again` : `Data of ${label(symbol)} is not live`, 'data'));
     // A browser allows sound only after a click or a key.
     for (const event of ['pointerdown', 'keydown']) document.addEventListener(event, () => this.#prepareSound(), { once: true });
     this.show();
@@ -43,7 +44,7 @@ export class Alarm {
 
   open() {
     if (!this.#view.symbol || document.querySelector('dialog[open]')) return;
-    set($('alert-symbol'), this.#view.symbol.toUpperCase());
+    set($('alert-symbol'), label(this.#view.symbol));
     $('alert-value').value = this.#view.lastPrice ?? '';
     $('alert-kind').value = 'price';
     set($('alert-error'), '');

@@ -7,6 +7,7 @@ import { heikinAshi } from './indicators.js';
 import { largeTrades, liquidations, Marks } from './marks.js';
 import { hatch, Outages } from './outages.js';
 import { Plot } from './plot.js';
+import { label } from './venues.js';
 import { intervals } from './view.js';
 
 const time = (milliseconds) => new Date(milliseconds).toISOString().slice(0, 19).replace('T', ' ');
@@ -147,7 +148,7 @@ export class Candles {
   /** Describes the chart in words for screen readers, from time to time. */
   #describe(bars) {
     const { symbol, interval } = this.#view;
-    const subject = `${symbol.toUpperCase()}, bars of ${interval}`;
+    const subject = `${label(symbol)}, bars of ${interval}`;
     if (performance.now() - this.#describedAt < 10_000 && $('chart').getAttribute('aria-label').startsWith(subject)) return;
     this.#describedAt = performance.now();
     const closes = bars.map(({ close }) => Number(close));

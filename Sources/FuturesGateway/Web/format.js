@@ -55,8 +55,8 @@ export function percent(rate, digits = 4) {
 /** A moment as the time of day, in UTC as all times of the page. @param {number} time */
 export const clock = (time) => new Date(time).toISOString().slice(11, 19);
 
-/** The units of a symbol's amounts and prices; empty if the symbol does not show them. @param {string} symbol */
+/** The units of a symbol's amounts and prices; empty if the symbol does not show them. @param {string} symbol with or without a prefix */
 export function unitsOf(symbol) {
-  const [, base, quote] = symbol.toUpperCase().match(/^(\w+?)(USDT|USDC|FDUSD|BUSD|USD1|USDF|USD|BTC)(_\w+)?$/) ?? [];
+  const [, base, quote] = symbol.slice(symbol.indexOf(':') + 1).toUpperCase().match(/^(.+?)(USDT|USDC|FDUSD|BUSD|USD1|USDF|USD|BTC)(_\w+)?$/) ?? [];
   return { base: base ?? '', quote: quote ?? '' };
 }

@@ -3,12 +3,13 @@
 import { $, set } from './dom.js';
 import { age } from './format.js';
 import { agreeing, judge, lines } from './health.js';
+import { prefixOf } from './venues.js';
 
 /** How many of the quietest streams are asked about at a time, and from which silence on, ms. */
 const [mostAsked, quiet] = [4, 1500];
 
 /** Whether the gateway polls a stream. The age of such a stream is shown in the list of streams. @param {string} name */
-export const isPolled = (name) => /^!funding|@(openInterest|fundingRate|longShortRatio)/.test(name);
+export const isPolled = (name) => /^([^:]*:)?!funding|@(openInterest|fundingRate|longShortRatio)/.test(name);
 
 export class Header {
   #view;
@@ -29,6 +30,7 @@ export class Header {
   }
 
   show() {
+    this.#showUpstream();
     const shown = this.#feed.names.map((name) => ({ name, ...this.#freshness.look(name) }));
     const { state } = this.#feed.connection;
     const { level, word, detail } = judge({ connection: state, shown: shown.filter(({ name }) => !isPolled(name)).map((look) => look.shown),
@@ -57,20 +59,28 @@ export class Header {
     set($('pause'), isPaused ? 'Resume' : 'Pause');
   }
 
+  /** The chosen symbol's venue. */
+  get #upstream() {
+    const [upstreams, prefix] = [this.#feed.connection.upstreams ?? [], prefixOf(this.#view.symbol ?? '')];
+    return (prefix ? upstreams.find(({ name }) => `${name}:` === prefix) : upstreams[0]) ?? {};
+  }
+
   /** Shows the venue, and above all whether the data is simulated. */
-  showUpstream({ name, venue, simulated }) {
+  #showUpstream() {
+    const { name, venue, simulated } = this.#upstream;
+    if (!name) return;
     document.body.classList.toggle('demo', simulated === true);
     set($('venue').firstElementChild, simulated ? 'DEMO' : name);
     set($('venue').lastElementChild, simulated ? ': simulated data' : '');
     $('venue').title = simulated ? `Streams like those of ${venue}; no price here is real.` : '';
     $('venue').hidden = false;
-    this.#showLines($('connection').textContent);
   }
 
   /** Requests the number of open lines to the venue, which events do not report. */
   async askLines() {
     if (document.hidden || this.#feed.connection.state !== 'open') return;
-    try { this.#ready = await (await fetch('readyz')).text(); } catch { return; }
+    const { name } = this.#upstream;
+    try { this.#ready = await (await fetch(`readyz${name ? `?venue=${encodeURIComponent(name)}` : ''}`)).text(); } catch { return; }
     this.show();
   }
 
@@ -83,7 +93,7 @@ export class Header {
   }
 
   /** The lines to the venue as far as this page knows; empty while unknown. */
-  get #lines() { return this.#feed.connection.state === 'open' ? lines(this.#feed.connection.upstreams?.[0] ?? {}, this.#ready) : lines({}); }
+  get #lines() { return this.#feed.connection.state === 'open' ? lines(this.#upstream, this.#ready) : lines({}); }
 
   #showLines(word) {
     const { text, isLost } = agreeing(this.#lines, word);

@@ -2,6 +2,7 @@
 
 import { $, set, setChange, setPrice } from './dom.js';
 import { age, grouped, percent, short, unitsOf, until, whole } from './format.js';
+import { label } from './venues.js';
 
 export class Instrument {
   #view; #freshness;
@@ -20,7 +21,7 @@ export class Instrument {
     const decimals = this.#view.decimals(symbol);
     const price = (text) => (text && Number(text) ? grouped(text, decimals) : '–');
     const { base, quote } = unitsOf(symbol);
-    set($('symbol'), symbol.toUpperCase());
+    set($('symbol'), label(symbol));
     for (const unit of document.querySelectorAll('[data-unit]')) set(unit, { base, quote }[unit.dataset.unit]);
     setPrice($('price'), last, last && grouped(last, decimals), symbol);
     setChange($('change'), day?.openPrice, last);
@@ -47,6 +48,6 @@ export class Instrument {
 
   #title(price, symbol, { shown }) {
     const demo = document.body.classList.contains('demo') ? 'DEMO ' : '';
-    document.title = price ? `${demo}${price} ${symbol.toUpperCase()}${shown === 'live' ? '' : ` · ${shown === 'connecting' ? 'connecting' : 'not live'}`}` : `${demo}FuturesGateway`;
+    document.title = price ? `${demo}${price} ${label(symbol)}${shown === 'live' ? '' : ` · ${shown === 'connecting' ? 'connecting' : 'not live'}`}` : `${demo}FuturesGateway`;
   }
 }

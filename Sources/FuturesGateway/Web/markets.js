@@ -1,30 +1,12 @@
 // All symbols in one table: sorted, filtered and searched. Only visible rows are in the document.
 
+import { arrange } from './arrange.js';
 import { $, set, setChange, setPrice } from './dom.js';
 import { grouped, percent, short } from './format.js';
+import { bare, label, prefixOf } from './venues.js';
 import { showStar } from './watchlist.js';
 
 const height = 22;
-const filters = {
-  all: () => true,
-  starred: ({ isStarred }) => isStarred,
-  rising: ({ change }) => change > 0,
-  falling: ({ change }) => change < 0,
-  perpetual: ({ symbol }) => !symbol.includes('_'),
-  dated: ({ symbol }) => symbol.includes('_'),
-};
-
-/** The rows of a market table. @param {{symbol: string, isStarred?: boolean}[]} rows with the numbers to sort by
- * @returns the matching rows in order, those with a star first */
-export function arrange(rows, { search = '', filter = 'all', by = 'volume', isRising = false }) {
-  const wanted = rows.filter((row) => filters[filter](row) && row.symbol.includes(search.toUpperCase()));
-  const sign = isRising ? 1 : -1;
-  const known = (value) => (Number.isFinite(value) ? 0 : 1);
-  return wanted.sort((a, b) => Number(b.isStarred ?? false) - Number(a.isStarred ?? false) || (by === 'symbol'
-    ? sign * (a.symbol < b.symbol ? -1 : a.symbol > b.symbol ? 1 : 0)
-    : known(a[by]) - known(b[by]) || (known(a[by]) ? 0 : sign * (a[by] - b[by])) || (a.symbol < b.symbol ? -1 : 1)));
-}
-
 export class Markets {
   #view; #freshness; #watchlist; #table = $('markets'); #scroll = $('markets-scroll'); #body; #rows = []; #order = { by: 'volume', isRising: false };
   #chosen = this.#cells($('markets').tFoot.insertRow());
@@ -49,6 +31,8 @@ export class Markets {
     if (target.matches('.star')) this.#watchlist.toggle(symbol);
     else this.#choose(symbol);
   }
+  /** The chosen symbol as the table has it. */
+  get #current() { return label(this.#view.symbol ?? ''); }
   #choose(symbol) { if (symbol) this.#view.select(symbol.toLowerCase()); }
   #sort(by) {
     this.#order = { by, isRising: this.#order.by === by ? !this.#order.isRising : by === 'symbol' };
@@ -66,7 +50,7 @@ export class Markets {
     event.preventDefault();
     const rows = this.#arranged();
     if (!rows.length) return;
-    const at = rows.findIndex(({ symbol }) => symbol === this.#view.symbol?.toUpperCase());
+    const at = rows.findIndex(({ symbol }) => symbol === this.#current);
     const next = Math.min(rows.length - 1, Math.max(0, at < 0 ? 0 : at + step));
     const [top, page] = [next * height, this.#scroll.clientHeight - height];
     if (top < this.#scroll.scrollTop) this.#scroll.scrollTop = top;
@@ -76,11 +60,21 @@ export class Markets {
 
   #arranged() { return arrange(this.rows(), { search: $('search').value.trim(), filter: $('filter').value, ...this.#order }); }
 
-  /** The numbers of all symbols, in no order. */
+  /** Whether a symbol belongs to the chosen symbol's venue. */
+  #isOwn(symbol) { return prefixOf(symbol) === prefixOf(this.#view.symbol ?? ''); }
+
+  /** A symbol as a row has it: with its venue if that is another one than the rest. */
+  #name(symbol) {
+    if (this.#isOwn(symbol)) return bare(symbol);
+    return prefixOf(symbol) ? symbol : `${this.#view.feed.connection.upstreams?.[0]?.name ?? 'first'}:${symbol}`;
+  }
+
+  /** The numbers of the venue's symbols, and of those of other venues that have a star; in no order. */
   rows() {
-    return this.#view.rowSymbols.map((symbol) => {
+    const others = this.#watchlist.symbols.filter((symbol) => !this.#isOwn(symbol) && this.#view.hasRow(symbol));
+    return [...this.#view.rowSymbols, ...others].map((symbol) => {
       const [day, mark] = [this.#view.row('days', symbol), this.#view.row('marks', symbol)];
-      const isChosen = symbol === this.#view.symbol?.toUpperCase();
+      const isChosen = symbol === this.#current;
       const price = (isChosen ? this.#view.lastPrice : undefined) ?? day?.lastPrice ?? mark?.markPrice;
       const change = day ? Number(price) / Number(day.openPrice) - 1 : NaN;
       return { symbol, text: price, price: Number(price), open: day?.openPrice, change, funding: Number(mark?.lastFundingRate || NaN),
@@ -91,8 +85,9 @@ export class Markets {
   show() {
     if (!this.#view.symbol) return;
     const rows = this.#arranged();
-    const all = this.#view.rowSymbols.length;
-    set($('markets-count'), all ? `${rows.length === all ? all : `${rows.length} of ${all}`}` : '');
+    const all = this.rows().length;
+    const venue = prefixOf(this.#view.symbol).replace(':', ' · ');
+    set($('markets-count'), all ? `${venue}${rows.length === all ? all : `${rows.length} of ${all}`}` : '');
     const count = Math.min(rows.length, Math.ceil(this.#scroll.clientHeight / height) + 1);
     const from = Math.max(0, Math.min(Math.floor(this.#scroll.scrollTop / height), rows.length - count));
     while (this.#rows.length < count) this.#grow();
@@ -117,7 +112,7 @@ export class Markets {
 
   /** The chosen symbol's row stays in view: below the others, while its own place is out of sight. @returns whether it is shown there */
   #showChosen(rows) {
-    const place = rows.findIndex(({ symbol }) => symbol === this.#view.symbol?.toUpperCase());
+    const place = rows.findIndex(({ symbol }) => symbol === this.#current);
     const { scrollTop, clientHeight } = this.#scroll;
     const isSeen = place * height > scrollTop - height / 2 && (place + 1) * height < scrollTop + clientHeight - height / 2;
     this.#fill(this.#chosen, place < 0 || isSeen ? undefined : rows[place], place);
@@ -136,10 +131,12 @@ export class Markets {
     if (!market) return row.removeAttribute('aria-current');
     const { symbol, text, open, price, rate, volume } = market;
     if (row.dataset.symbol !== symbol) row.dataset.symbol = symbol;
-    const current = String(symbol === this.#view.symbol?.toUpperCase());
+    const current = String(symbol === this.#current);
     if (row.getAttribute('aria-current') !== current) row.setAttribute('aria-current', current);
     row.setAttribute('aria-rowindex', String(index + 2));
-    set(name, symbol);
+    // The rows of the venue are dimmed together.
+    row.classList.toggle('aged', !this.#isOwn(symbol) && this.#freshness.look(this.#view.sourceOf('days', symbol)).isAged);
+    set(name, this.#name(symbol));
     cells[0].title = symbol;
     showStar(star, this.#watchlist, symbol);
     setPrice(cells[1], text, text && grouped(text, this.#view.decimals(symbol)), symbol);

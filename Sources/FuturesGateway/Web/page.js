@@ -13,10 +13,13 @@ import { Ladder } from './ladder.js';
 import { Log } from './log.js';
 import { Markets } from './markets.js';
 import { Picker } from './picker.js';
+import { planner } from './plan.js';
 import { Streams } from './streams.js';
 import { Trades } from './trades.js';
+import { VenueTable } from './venuetable.js';
+import { label } from './venues.js';
 import { View } from './view.js';
-import { showStar, Watchlist } from './watchlist.js';
+import { Star, Watchlist } from './watchlist.js';
 
 const access = new Access((key) => { farewell = undefined; feed.retry(key); alerts.retry(key); begin(); });
 const view = new View(access.key);
@@ -31,27 +34,15 @@ const markets = new Markets(view, freshness, watchlist);
 const picker = new Picker(view, freshness, markets, watchlist);
 const panels = {
   instrument: new Instrument(view, freshness), candles: new Candles(view, freshness, alerts), ladder: new Ladder(view, freshness),
-  trades: new Trades(view, freshness), markets, picker, streams: new Streams(view, freshness, log),
+  trades: new Trades(view, freshness), markets, picker, streams: new Streams(view, freshness, log), venues: new VenueTable(view, freshness),
 };
 let farewell;
 let isFirst = true;
-
-// All panels that show a change redraw it together.
-const due = new Set();
-let isPlanned = false;
-function plan(...names) {
-  for (const name of names) due.add(name);
-  if (isPlanned) return;
-  isPlanned = true;
-  setTimeout(() => requestAnimationFrame(() => {
-    isPlanned = false;
-    const now = [...due];
-    due.clear();
-    view.settle();
-    for (const name of now) if (view.symbol || name === 'streams') panels[name].show();
-    header.show();
-  }), 200);
-}
+const plan = planner((names) => {
+  view.settle();
+  for (const name of names) if (view.symbol || name === 'streams') panels[name].show();
+  header.show();
+});
 const planAll = () => plan(...Object.keys(panels));
 
 const panelsOf = (name) => {
@@ -65,7 +56,7 @@ const panelsOf = (name) => {
 };
 alerts.addEventListener('change', () => plan('candles'));
 view.addEventListener('news', ({ detail }) => plan(...panelsOf(detail)));
-view.addEventListener('unlisted', ({ detail }) => log.say('bad', 'Not listed', `${detail.toUpperCase()} is not a symbol of this venue.`));
+view.addEventListener('unlisted', ({ detail }) => log.say('bad', 'Not listed', `${label(detail)} is not a symbol of this venue.`));
 view.addEventListener('change', () => { remember(); planAll(); });
 
 // The URL contains the view, so that it can be bookmarked and shared.
@@ -90,8 +81,7 @@ feed.addEventListener('refused', ({ detail }) => {
 });
 feed.addEventListener('session', () => { farewell = undefined; remember(); planAll(); });
 feed.addEventListener('bye', ({ detail: { code, reason } }) => { farewell = ['expired', 'revoked'].includes(code) ? reason : undefined; });
-feed.addEventListener('connection', ({ detail: { state, error, status, upstreams } }) => {
-  if (upstreams?.length) header.showUpstream(upstreams[0]);
+feed.addEventListener('connection', ({ detail: { state, error, status } }) => {
   const before = $('connection').dataset.state;
   if (state === 'open' && before === 'connecting' && isFirst) log.say('good', 'Connected to the gateway', 'through the connection of another tab');
   isFirst = false;
@@ -108,16 +98,14 @@ feed.addEventListener('connection', ({ detail: { state, error, status, upstreams
 
 $('pause').addEventListener('click', togglePause);
 $('retry').addEventListener('click', () => feed.retry());
-const showChosenStar = () => { if (view.symbol) showStar($('star'), watchlist, view.symbol.toUpperCase()); };
-const toggleStar = () => { if (view.symbol) watchlist.toggle(view.symbol); };
-$('star').addEventListener('click', toggleStar);
+const star = new Star(view, watchlist);
 view.addEventListener('change', () => { if (view.symbol) alerts.follow(view.symbol); });
-for (const source of [view, watchlist]) source.addEventListener('change', showChosenStar);
 new Keys([
   { keys: ['k'], isEverywhere: true, words: 'Choose a symbol', run: () => picker.open() },
   { keys: ['/'], words: 'Search the markets', run: () => $('search').focus() },
-  { keys: ['s'], words: 'Put the symbol on the watchlist, or remove it', run: toggleStar },
+  { keys: ['s'], words: 'Put the symbol on the watchlist, or remove it', run: () => star.toggle() },
   { keys: ['l'], words: 'Alerts', run: () => alarm.open() },
+  { keys: ['v'], words: 'Show or hide the venues', run: () => panels.venues.toggle() },
   { keys: ['c'], words: 'Options of the chart', run: () => panels.candles.open() },
   { keys: [','], words: 'Shorter bars', run: () => view.step(-1) },
   { keys: ['.'], words: 'Longer bars', run: () => view.step(1) },
@@ -128,7 +116,7 @@ new Keys([
 ]);
 addEventListener('resize', planAll);
 // Ages and countdowns advance without events.
-setInterval(() => plan('instrument', 'streams'), 500);
+setInterval(() => plan('instrument', 'streams', 'venues'), 500);
 setInterval(() => plan('candles', 'ladder', 'trades', 'markets'), 2000);
 setInterval(() => alarm.show(), 2000);
 
@@ -146,14 +134,16 @@ function address() {
 addEventListener('hashchange', () => location.reload());
 
 async function begin() {
-  const answer = await feed.request('streams/!markPrice@arr').catch(() => undefined);
-  const listed = await answer?.json().catch(() => undefined);
-  if (answer?.status === 401) return askForKey(listed?.detail);
+  const [{ status, detail }] = await Promise.all([view.venues.list(''), view.venues.find()]);
+  if (status === 401) return askForKey(detail);
   access.done();
   showData(true);
   if (!view.symbol) {
-    const symbols = (Array.isArray(listed?.content) ? listed.content : []).map(({ symbol }) => symbol.toLowerCase());
-    view.begin(address(), symbols);
+    // Only the venue of the address is waited for, because another one may be down.
+    const prefix = view.prefixIn(address());
+    if (prefix) await view.venues.list(prefix);
+    view.begin(address());
+    view.venues.listMissing();
   }
   return header.askLines();
 }

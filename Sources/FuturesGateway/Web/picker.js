@@ -2,6 +2,7 @@
 
 import { $, set, setChange } from './dom.js';
 import { grouped } from './format.js';
+import { bare, label, prefixOf } from './venues.js';
 
 const most = 60;
 
@@ -9,8 +10,9 @@ const most = 60;
  * @param {{symbol: string, isStarred: boolean}[]} rows in the order to keep among equals @param {string} text */
 export function matching(rows, text) {
   const wanted = text.trim().toUpperCase();
-  const rank = ({ symbol, isStarred }) => (symbol === wanted ? -1 : (isStarred ? 0 : 2) + (symbol.startsWith(wanted) ? 0 : 1));
-  return rows.filter(({ symbol }) => symbol.includes(wanted)).sort((a, b) => rank(a) - rank(b)).slice(0, most);
+  const begins = (symbol) => symbol.toUpperCase().startsWith(wanted) || bare(symbol).startsWith(wanted);
+  const rank = ({ symbol, isStarred }) => (symbol.toUpperCase() === wanted ? -1 : (isStarred ? 0 : 2) + (begins(symbol) ? 0 : 1));
+  return rows.filter(({ symbol }) => symbol.toUpperCase().includes(wanted)).sort((a, b) => rank(a) - rank(b)).slice(0, most);
 }
 
 export class Picker {
@@ -24,6 +26,7 @@ export class Picker {
   /** @param {import('./markets.js').Markets} markets has the rows of all symbols */
   constructor(view, freshness, markets, watchlist) {
     [this.#view, this.#freshness, this.#markets, this.#watchlist] = [view, freshness, markets, watchlist];
+    view.venues.addEventListener('change', () => { if ($('picker').open) this.#find(); });
     $('symbol').addEventListener('click', () => this.open());
     $('pick').addEventListener('input', () => this.#find());
     $('pick').addEventListener('keydown', (event) => this.#press(event));
@@ -37,22 +40,30 @@ export class Picker {
     $('pick').value = '';
     $('picker').showModal();
     this.#find();
+    this.#view.venues.listMissing();
   }
 
   /** Redraws the prices of the open list. */
   show() {
     if (!$('picker').open) return;
     const rows = new Map(this.#markets.rows().map((row) => [row.symbol, row]));
-    this.#rows.forEach(({ symbol }, index) => this.#fill($('picks').children[index], rows.get(symbol)));
+    this.#rows.forEach(({ symbol }, index) => this.#fill($('picks').children[index], rows.get(symbol) ?? { symbol }));
   }
 
   #find() {
     const rows = this.#markets.rows().sort((a, b) => (b.volume || 0) - (a.volume || 0));
-    this.#rows = matching(rows.map((row) => ({ ...row, isStarred: this.#watchlist.has(row.symbol) })), $('pick').value);
+    const known = new Set(rows.map(({ symbol }) => symbol));
+    this.#rows = matching([...rows, ...this.#others().filter(({ symbol }) => !known.has(symbol))].map((row) => ({ ...row, isStarred: this.#watchlist.has(row.symbol) })), $('pick').value);
     $('picks').replaceChildren(...this.#rows.map(({ symbol, isStarred }, index) => Picker.#line(symbol, isStarred, index)));
-    set($('picks-empty'), this.#rows.length ? '' : 'No symbol of this venue has these letters.');
+    set($('picks-empty'), this.#rows.length ? '' : 'No symbol has these letters.');
     this.#go(0);
     this.show();
+  }
+
+  /** The symbols of the other venues. The page does not read their prices. */
+  #others() {
+    const symbols = this.#view.venues.otherSymbols(prefixOf(this.#view.symbol)).map(label);
+    return symbols.sort((a, b) => a.length - b.length || (a < b ? -1 : 1)).map((symbol) => ({ symbol }));
   }
 
   static #line(symbol, isStarred, index) {
@@ -65,9 +76,10 @@ export class Picker {
 
   #fill(line, { symbol, text, open, price }) {
     const [, last, change] = line.children;
-    set(last, text ? grouped(text, this.#view.decimals(symbol)) : '–');
-    last.classList.toggle('aged', Boolean(text) && this.#freshness.look(this.#view.sourceOf('days')).isAged);
-    setChange(change, open, price);
+    set(last, text ? grouped(text, this.#view.decimals(symbol)) : '');
+    last.classList.toggle('aged', Boolean(text) && this.#freshness.look(this.#view.sourceOf('days', symbol)).isAged);
+    if (text) setChange(change, open, price);
+    else set(change, '');
   }
 
   #go(place) {

@@ -2,7 +2,6 @@
 
 import { $, set, setChange, setPrice } from './dom.js';
 import { age, percent, unitsOf, whole } from './format.js';
-import { symbolOf } from './view.js';
 import { headline, meaning } from './values.js';
 
 function icon(path) {
@@ -32,7 +31,9 @@ export class Streams {
       if (!text || text.includes(',')) return;
       $('name').value = '';
       // A symbol is selected, a stream is added.
-      if (/[@!:]/.test(text)) view.watch(text); else view.select(text.toLowerCase());
+      const wanted = view.venues.canonical(text);
+      if (view.venues.isSymbol(wanted)) view.select(wanted);
+      else view.watch(wanted);
     });
   }
 
@@ -52,7 +53,7 @@ export class Streams {
     const row = document.createElement('tr');
     const cells = Array.from({ length: 6 }, () => row.insertCell());
     cells.slice(1, 4).forEach((cell) => { cell.className = 'number'; });
-    const symbol = symbolOf(name);
+    const symbol = this.#view.venues.symbolOf(name);
     const label = cells[0].appendChild(document.createElement(symbol ? 'button' : 'span'));
     label.className = 'name';
     label.textContent = name;
@@ -94,13 +95,14 @@ export class Streams {
   #fill(name, { row, cells, text, whose, state, pause, refetch, remove }) {
     const { shown, words, isAged, age: ms, unverified, paused, error } = this.#freshness.look(name);
     const { value, member, symbol, count, open } = headline(this.#view.feed.get(name), name);
+    const own = this.#view.venues.symbolOf(name);
     row.classList.toggle('refused', Boolean(error));
     cells[1].colSpan = error ? 3 : 1;
     cells[2].hidden = cells[3].hidden = Boolean(error);
     if (error) { cells[1].title = error; set(text, error); set(whose, ''); } else {
       setPrice(text, value ?? (count === undefined ? '' : String(count)), !value ? `${count} rows` : member === 'fundingRate' ? percent(value) : whole(value), symbol ?? '');
-      const { words, unit } = member ? meaning(member, unitsOf(symbol ?? symbolOf(name) ?? '')) : {};
-      set(whose, value ? [symbolOf(name) ? '' : symbol, unit || words].filter(Boolean).join(' ') : '');
+      const { words, unit } = member ? meaning(member, unitsOf(symbol ?? own ?? '')) : {};
+      set(whose, value ? [own ? '' : symbol, unit || words].filter(Boolean).join(' ') : '');
       cells[1].title = words ?? '';
       setChange(cells[2], open, value);
       set(cells[3], age(ms));

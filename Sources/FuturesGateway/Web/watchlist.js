@@ -1,6 +1,8 @@
 // The symbols with a star.
 
+import { $ } from './dom.js';
 import { Stored } from './stored.js';
+import { label } from './venues.js';
 
 /** Dispatches `change`. */
 export class Watchlist extends EventTarget {
@@ -11,13 +13,36 @@ export class Watchlist extends EventTarget {
     this.#stored.addEventListener('change', () => this.dispatchEvent(new Event('change')));
   }
 
+  /** As they are shown, such as `BTCUSDT` or `binance:BTCUSDT`. */
+  get symbols() { return this.#stored.value; }
+
   /** @param {string} symbol in either case */
-  has(symbol) { return this.#stored.value.includes(symbol.toUpperCase()); }
+  has(symbol) { return this.#stored.value.includes(label(symbol)); }
 
   /** Adds a symbol, or removes it. @param {string} symbol */
   toggle(symbol) {
-    const name = symbol.toUpperCase();
+    const name = label(symbol);
     this.#stored.value = this.has(name) ? this.#stored.value.filter((one) => one !== name) : [...this.#stored.value, name];
+  }
+}
+
+/** The star of the chosen symbol, and the venues whose rows the watchlist needs. */
+export class Star {
+  #view;
+  #watchlist;
+
+  constructor(view, watchlist) {
+    [this.#view, this.#watchlist] = [view, watchlist];
+    $('star').addEventListener('click', () => this.toggle());
+    for (const source of [view, watchlist]) source.addEventListener('change', () => this.#show());
+    this.#show();
+  }
+
+  toggle() { if (this.#view.symbol) this.#watchlist.toggle(this.#view.symbol); }
+
+  #show() {
+    this.#view.keep(this.#watchlist.symbols);
+    if (this.#view.symbol) showStar($('star'), this.#watchlist, label(this.#view.symbol));
   }
 }
 

@@ -1,0 +1,23 @@
+// The order of the market table, and what it leaves out.
+
+import { bare } from './venues.js';
+
+const filters = {
+  all: () => true,
+  starred: ({ isStarred }) => isStarred,
+  rising: ({ change }) => change > 0,
+  falling: ({ change }) => change < 0,
+  perpetual: ({ symbol }) => !bare(symbol).includes('_'),
+  dated: ({ symbol }) => bare(symbol).includes('_'),
+};
+
+/** The rows of a market table. @param {{symbol: string, isStarred?: boolean}[]} rows with the numbers to sort by
+ * @returns the matching rows in order, those with a star first */
+export function arrange(rows, { search = '', filter = 'all', by = 'volume', isRising = false }) {
+  const wanted = rows.filter((row) => filters[filter](row) && row.symbol.toUpperCase().includes(search.toUpperCase()));
+  const sign = isRising ? 1 : -1;
+  const known = (value) => (Number.isFinite(value) ? 0 : 1);
+  return wanted.sort((a, b) => Number(b.isStarred ?? false) - Number(a.isStarred ?? false) || (by === 'symbol'
+    ? sign * (a.symbol < b.symbol ? -1 : a.symbol > b.symbol ? 1 : 0)
+    : known(a[by]) - known(b[by]) || (known(a[by]) ? 0 : sign * (a[by] - b[by])) || (a.symbol < b.symbol ? -1 : 1)));
+}
