@@ -7,6 +7,7 @@ public struct UpstreamRoute: Sendable {
         case login(RESTRequest, then: @Sendable (RESTAnswer) -> Result<UpstreamRoute, FeedError>)
         case posted(request: @Sendable (_ body: String) -> RESTRequest)
         case polled
+        case markets
     }
 
     package let way: Way
@@ -28,4 +29,7 @@ public struct UpstreamRoute: Sendable {
 
     /// No connection: its streams are polled over REST.
     static let polled = Self(way: .polled)
+
+    /// No connection: its stream is made from streams of all upstreams.
+    static let markets = Self(way: .markets)
 }

@@ -23,6 +23,9 @@ enum Routes {
         let markets = MarketHandlers(hub: hub)
         router.on("GET", "/markets", access.guarded(.operation(.read), parameters: ["wait"], markets.list))
         router.on("GET", "/markets/{asset}", access.guarded(.operation(.read), parameters: ["wait"], markets.one))
+        router.on("GET", "/markets/{asset}/book", access.guarded(.operation(.read), parameters: ["wait", "depth"], markets.book))
+        router.on("GET", "/markets/{asset}/trades", access.guarded(.operation(.read), parameters: ["wait", "limit"], markets.trades))
+        router.on("GET", "/markets/{asset}/bars", access.guarded(.operation(.read), parameters: ["wait", "interval", "limit"], markets.bars))
         let open = access.guarded(
             .operation(.read), parameters: eventParameters, takesTicket: true, limited: EventHandlers.limited, events.open)
         router.on("GET", "/events", open)

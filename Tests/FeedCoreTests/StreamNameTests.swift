@@ -12,7 +12,7 @@ import Testing
             "btcusdt@trade", "btcusdt@forceOrder", "!forceOrder@arr", "btcusdt@depth", "btcusdt@depth@100ms", "btcusdt@depth@500ms",
             "btcusdt@depth5", "btcusdt@depth10@500ms", "btcusdt@depth20@100ms", "btcusdt@rpiDepth@500ms",
             "btcusdt_perpetual@continuousKline_1m", "btcusdt_current_quarter@continuousKline_1M", "tslausdt_tradifi_perpetual@continuousKline_1h",
-            "defiusdt@compositeIndex", "!contractInfo", "tradingSession",
+            "defiusdt@compositeIndex", "!contractInfo", "!markets", "tradingSession",
         ])
     func theVenuesNamesAreReadAndPrinted(_ text: String) throws {
         let name = try #require(FuturesServiceStreamName(text))
@@ -27,7 +27,7 @@ import Testing
             "btcusdt@bar_1m", "btcusdt@bar_1s@1s", "!bar_1s@arr", "!aggTrade@arr", "!bookTicker@arr",
             "!ticker", "!ticker@arr@1s", "btc usdt@ticker", "btcusdt@ticker\r\n", "btcusdt@depth\"],\"id\":1}", "../..@ticker", "btc/usdt@ticker",
             "btcusdt@rpiDepth", "btcusdt@rpiDepth@100ms", "btcusdt@continuousKline_1m", "_perpetual@continuousKline_1m", "!tradingSession@arr",
-            "btcusdt@tradingSession", "!tradingSession", "btcusdt@contractInfo", "!contractInfo@arr", "!compositeIndex@arr",
+            "btcusdt@tradingSession", "!tradingSession", "btcusdt@contractInfo", "btcusdt@markets", "!markets@arr", "!contractInfo@arr", "!compositeIndex@arr",
             "@ticker", "btcusdt@@ticker", "btcusdt@ticker@", "btcusdt%40ticker", "\u{0}@ticker", "btc\u{202E}usdt@ticker",
             String(repeating: "a", count: 41) + "@ticker", String(repeating: "é", count: 21) + "@ticker",
         ])
@@ -62,6 +62,7 @@ import Testing
                     .continuousKline(
                         pair: symbol, contract: ContinuousContract.allCases.randomElement(using: &random) ?? .perpetual, interval: .minute1)
                 case .contractInfo: .contractInfo
+                case .markets: .markets
                 case .tradingSession: .tradingSession
                 case .upstream:
                     FuturesServiceStreamName(upstream: "prices", stream: "\(UInt64.random(in: .min ... .max, using: &random))@quote") ?? .tickers

@@ -89,6 +89,35 @@ import Testing
         }
     }
 
+    @Test func hyperliquidsBooksTradesAndBarsHaveTheSharedShape() throws {
+        let dialect = try #require(
+            try UpstreamsFile.read(#"{"hyperliquid":{"kind":"hyperliquid"}}"#) { _ in nil }.first?.dialect as? any MarketDialect)
+        func text(_ data: MarketData, _ rows: FeedRows) throws -> String {
+            let name = try #require(dialect.marketStream(of: "BTC", data, nil))
+            var writer = JSONWriter()
+            writer.object { dialect.write(data, of: Self.content(name, rows), &$0) }
+            return String(decoding: writer.bytes, as: UTF8.self)
+        }
+        let book = #"{"coin":"BTC","time":5,"levels":[[{"px":"2.0","sz":"1","n":1},{"px":"1","sz":"9","n":1}],[{"px":"3","sz":"0.10","n":1}]]}"#
+        #expect(try text(.book(depth: 1), .json([JSONRow(checked: book)])) == #"{"time":5,"bids":[["2.0","1"]],"asks":[["3","0.10"]]}"#)
+        let trade = UpstreamTrade(checked: #"{"coin":"BTC","side":"A","px":"2.50","sz":"1","time":7,"tid":3}"#, id: 3, time: 7)
+        #expect(
+            try text(.trades(limit: 9), .upstreamTrade([trade]))
+                == #"{"trades":[{"id":3,"price":"2.50","size":"1","side":"sell","time":7}]}"#)
+        let bar = #"{"t":1,"T":2,"s":"BTC","i":"1m","o":"1","c":"2","h":"3","l":"0.5","v":"10.0","n":4}"#
+        #expect(
+            try text(.bars(.minute1, limit: 9), .json([JSONRow(checked: bar)]))
+                == #"{"bars":[{"openTime":1,"closeTime":2,"open":"1","high":"3","low":"0.5","close":"2","volume":"10.0","tradeCount":4}]}"#)
+        #expect(dialect.marketStream(of: "BTC", .bars(.hour6, limit: 1), nil) == nil, "the venue has no bars of six hours")
+        #expect(dialect.marketStream(of: "NOPE", .book(depth: 1), VenueListing(symbols: ["BTC"])) == nil)
+        for text in ["1", "{}", #"{"time":5,"levels":[[]]}"#, #"{"time":5,"levels":[[1],[]]}"#] {
+            let name = try #require(dialect.marketStream(of: "BTC", .book(depth: 1), nil))
+            var writer = JSONWriter()
+            writer.object { dialect.write(.book(depth: 1), of: Self.content(name, .json([JSONRow(checked: text)])), &$0) }
+            #expect(writer.bytes == Array("{}".utf8), "\(text)")
+        }
+    }
+
     @Test func hyperliquidsContextsAreARowForEachContract() throws {
         let dialect = try #require(
             try UpstreamsFile.read(#"{"hyperliquid":{"kind":"hyperliquid"}}"#) { _ in nil }.first?.dialect as? any MarketDialect)

@@ -1,4 +1,5 @@
 import DemoExchange
+import FeedDialects
 import FuturesFeed
 import GatewayTestSupport
 import Testing
@@ -51,6 +52,52 @@ import Testing
                 }
             }
             #expect(differences.isEmpty && compared > 300, "\(compared) values, \(differences.prefix(5))")
+        }
+    }
+
+    @Test func theStreamOfMarketsHasTheRowsOfTheTable() async throws {
+        try await VenuesTests.open { house, second in
+            let events = try await house.client.events("streams=!markets")
+            for exchange in [house.exchange, second] { exchange.inflict(.still()) }
+            func rows(_ rows: JSON?) -> [String] {
+                // The ages of two moments differ.
+                (rows?.array ?? []).map { row in
+                    ["venue", "symbol", "markPrice", "bidPrice", "askSize", "fundingPerHour", "nextFundingTime", "quoteVolume", "state"]
+                        .map { "\(row[$0].map { "\($0)" } ?? "-")" }.joined(separator: " ")
+                }
+            }
+            var (told, asked) = ([String](), ["none"])
+            for _ in 0..<20 where told != asked || !told.contains(where: { $0.contains("live") }) {
+                told = rows(try await events.next("update").data["content"]?["rows"])
+                asked = rows(try await house.client.get("/markets").json["rows"])
+            }
+            #expect(told == asked && told.count > 40, "\(zip(told, asked).first { $0 != $1 }.map { "\($0)" } ?? "\(told.count), \(asked.count)")")
+            await second.stop()
+            var states: Set<String> = ["live"]
+            for _ in 0..<20 where states.contains("live") {
+                let last = try await events.next("update").data["content"]?["rows"]?.array ?? []
+                states = Set(last.filter { $0["venue"]?.text == "binance" }.compactMap { $0["state"]?.text })
+            }
+            #expect(!states.contains("live"), "\(states)")
+        }
+    }
+
+    @Test func booksTradesAndBarsOfAllVenuesHaveOneShape() async throws {
+        try await VenuesTests.open { house, _ in
+            try await house.awaitReadiness()
+            for (path, stream, member) in [
+                ("book?depth=3", "btcusdt@depth20@100ms", "bids"), ("trades?limit=3", "btcusdt@aggTrade", "trades"),
+                ("bars?interval=5m&limit=3", "btcusdt@kline_5m", "bars"),
+            ] {
+                let rows = try await house.client.get("/markets/btc/\(path)").json["rows"]?.array ?? []
+                #expect(rows.map { $0["venue"]?.text } == ["aster", "binance"] && rows.map { $0["stream"]?.text } == [stream, "binance:" + stream])
+                #expect(
+                    rows.allSatisfy { $0["symbol"]?.text == "BTCUSDT" && $0["quote"]?.text == "USDT" && $0[member]?.array?.count == 3 }, "\(rows)")
+            }
+            for path in ["book?depth=21", "trades?limit=0", "bars?interval=7m"] {
+                #expect(try await house.client.get("/markets/BTC/\(path)").status == 400)
+            }
+            #expect(try await house.client.get("/markets/NOPE/book").status == 404)
         }
     }
 

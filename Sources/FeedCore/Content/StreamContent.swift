@@ -28,7 +28,7 @@ struct StreamContent: Sendable {
         case .contractInfo: table = RowTable<ContractInfo>()
         case .tradingSession: table = RowTable<TradingSession>()
         case .upstream where name.isListOfTrades: table = RowTable<UpstreamTrade>()
-        case .openInterest, .fundingRate, .funding, .longShortRatio, .upstream: table = RowTable<JSONRow>()
+        case .openInterest, .fundingRate, .funding, .longShortRatio, .markets, .upstream: table = RowTable<JSONRow>()
         }
     }
 

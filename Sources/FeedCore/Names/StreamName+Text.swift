@@ -29,7 +29,8 @@ extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConve
     private init?(all channelText: Substring, _ rest: ArraySlice<Substring>) {
         guard let channel = Channel(rawValue: String(channelText)) else { return nil }
         switch (channel, Array(rest)) {
-        case (.bookTicker, []), (.contractInfo, []), (.assetIndex, ["arr"]), (.miniTicker, ["arr"]), (.ticker, ["arr"]), (.markPrice, ["arr"]),
+        case (.bookTicker, []), (.contractInfo, []), (.markets, []), (.assetIndex, ["arr"]), (.miniTicker, ["arr"]), (.ticker, ["arr"]),
+            (.markPrice, ["arr"]),
             (.liquidation, ["arr"]), (.funding, ["arr"]):
             self.init(channel: channel, symbol: nil)
         case (.markPrice, ["arr", "1s"]):
@@ -80,7 +81,7 @@ extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConve
 
     /// Channels whose names are not `symbol@channel`.
     private static let unsuited: Set<Channel> = [
-        .kline, .continuousKline, .bar, .longShortRatio, .funding, .contractInfo, .tradingSession, .upstream,
+        .kline, .continuousKline, .bar, .longShortRatio, .funding, .contractInfo, .tradingSession, .markets, .upstream,
     ]
 
     static func text(
@@ -89,7 +90,7 @@ extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConve
         let suffix = speed.map { "@" + $0.rawValue } ?? ""
         guard let symbol else {
             return switch channel {
-            case .bookTicker, .contractInfo: "!" + channel.rawValue
+            case .bookTicker, .contractInfo, .markets: "!" + channel.rawValue
             case .tradingSession: channel.rawValue
             default: "!\(channel.rawValue)@arr" + suffix
             }

@@ -47,6 +47,8 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
         case funding
         /// How many accounts are long and short, per period, polled over REST.
         case longShortRatio
+        /// The contracts of all venues in one table, made by the gateway.
+        case markets
         /// A stream of another upstream, by that upstream's own name.
         case upstream
     }
@@ -176,7 +178,7 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
         case .depth, .rpiDepth: .book
         case .kline, .continuousKline, .bar: .byKey
         case .upstream: isListOfTrades ? .append : .replace
-        case .funding: .replace
+        case .funding, .markets: .replace
         default: symbol == nil ? .byKey : .replace
         }
     }
@@ -234,6 +236,8 @@ extension FuturesServiceStreamName {
     public static func compositeIndex(symbol: String) -> Self { Self(channel: .compositeIndex, symbol: symbol) }
     /// Listings, settlements and brackets of all contracts, `!contractInfo` (Binance).
     public static let contractInfo = Self(channel: .contractInfo, symbol: nil)
+    /// The contracts of all venues in one table, `!markets`, made by the gateway every second.
+    public static let markets = Self(channel: .markets, symbol: nil)
     /// Trading sessions, `tradingSession` (Binance).
     public static let tradingSession = Self(channel: .tradingSession, symbol: nil)
     /// One symbol's open interest, polled every 10 s, every minute, or every 30 s if no speed is given.

@@ -29,7 +29,7 @@ extension FuturesDialect {
             case .fundingRate: ("fundingRate", [symbol, "limit=1"])
             case .longShortRatio:
                 ("/futures/data/globalLongShortAccountRatio", [symbol, name.interval.map { "period=\($0.rawValue)" }, "limit=1"])
-            case .liquidation, .tradingSession, .funding, .upstream: ("", [])
+            case .liquidation, .tradingSession, .funding, .markets, .upstream: ("", [])
             case .kline: ("klines", [symbol, interval, "limit=\(isInquiry ? 2 : snapshotBars)"])
             case .continuousKline:
                 (

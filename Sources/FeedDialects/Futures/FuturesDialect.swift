@@ -20,12 +20,12 @@ package struct FuturesDialect: Dialect {
     var snapshotBars: Int { bars == 500 ? 499 : bars }
 
     package func traits(of name: FuturesServiceStreamName) -> StreamTraits? {
-        guard venue.has(name.channel), name.prefix == prefix.map({ $0[...] }) else { return nil }
+        guard venue.has(name.channel), name.prefix == prefix.map({ $0[...] }), prefix == nil || name.channel != .markets else { return nil }
         return StreamTraits(
-            endpoint: endpoint(name), hasSnapshotSource: ![.liquidation, .tradingSession, .funding].contains(name.channel),
+            endpoint: endpoint(name), hasSnapshotSource: ![.liquidation, .tradingSession, .funding, .markets].contains(name.channel),
             fetchWeight: fetchWeight(name), inquiryWeight: inquiryWeight(name), rhythm: rhythm(name),
             limit: limit(name), backfillLimit: [.aggregateTrade, .bar].contains(name.channel) ? Self.backfillLimit : nil,
-            isPolled: poll(of: name) != nil)
+            isPolled: poll(of: name) != nil || name.channel == .markets)
     }
 
     /// The maximum number of a book's levels, and of trades, in one REST answer.
@@ -36,6 +36,7 @@ package struct FuturesDialect: Dialect {
         switch name.channel {
         case .bookTicker, .depth, .partialDepth, .rpiDepth, .trade: venue.bookEndpoint
         case .openInterest, .fundingRate, .funding, .longShortRatio: pollEndpoint
+        case .markets: marketsEndpoint
         default: 0
         }
     }
@@ -43,8 +44,12 @@ package struct FuturesDialect: Dialect {
     /// The endpoint for polled streams, which has no connection.
     private var pollEndpoint: Int { venue.combinedPaths.count }
 
+    /// The endpoint for the table of all venues, which has no connection either.
+    private var marketsEndpoint: Int { pollEndpoint + 1 }
+
     package func route(endpoint: Int, host: Int) -> UpstreamRoute {
-        endpoint == pollEndpoint ? .polled : .webSocket(url: webSocketURL(endpoint: endpoint, host: host))
+        if endpoint == marketsEndpoint { return .markets }
+        return endpoint == pollEndpoint ? .polled : .webSocket(url: webSocketURL(endpoint: endpoint, host: host))
     }
 
     /// The largest weight that any of the venues charges (docs/reference/venues.md §3).
@@ -59,7 +64,7 @@ package struct FuturesDialect: Dialect {
         case .aggregateTrade, .bar, .depth, .rpiDepth: 20
         case .partialDepth: 2
         case .compositeIndex, .contractInfo, .openInterest, .fundingRate, .longShortRatio: 1
-        case .funding, .liquidation, .tradingSession, .upstream: 0
+        case .funding, .liquidation, .tradingSession, .markets, .upstream: 0
         }
     }
 
@@ -87,7 +92,7 @@ package struct FuturesDialect: Dialect {
         switch name.channel {
         case .markPrice: .periodic(.seconds(name.speed == .everySecond ? 1 : 3))
         case .assetIndex: .periodic(.seconds(3))
-        case .compositeIndex, .tradingSession: .periodic(.seconds(1))
+        case .compositeIndex, .tradingSession, .markets: .periodic(.seconds(1))
         case .bookTicker, .partialDepth, .depth, .rpiDepth, .miniTicker, .ticker, .kline, .continuousKline: .ticking(patience: .seconds(60))
         case .aggregateTrade, .bar, .trade: .ticking(patience: .seconds(300))
         case .openInterest, .fundingRate, .funding, .longShortRatio: .periodic(poll(of: name)?.interval ?? .seconds(30))
@@ -122,7 +127,7 @@ package struct FuturesDialect: Dialect {
             entry("{symbol}@fundingRate", "the last paid funding rate of one symbol, polled every minute", .replace),
             entry(
                 "{symbol}@longShortRatio_{5m|15m|30m|1h|2h|4h|6h|12h|1d}", "long and short accounts of one symbol in the newest period", .replace),
-        ] + additions
+        ] + (prefix == nil ? [entry("!markets", "the contracts of all venues in one table, every second", .replace, refetch: false)] : []) + additions
     }
 
     private var additions: [CatalogueEntry] {

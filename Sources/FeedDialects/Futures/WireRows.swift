@@ -20,7 +20,8 @@ struct WireRows {
         case .kline, .continuousKline: try rows(&reader, &leftOut, FeedRows.kline, kline)
         case .miniTicker: try rows(&reader, &leftOut, FeedRows.miniTicker, miniTicker)
         case .ticker: try rows(&reader, &leftOut, FeedRows.ticker, ticker)
-        case .bar, .openInterest, .fundingRate, .funding, .longShortRatio, .upstream: throw reader.failure("this stream is not sent as frames")
+        case .bar, .openInterest, .fundingRate, .funding, .longShortRatio, .markets, .upstream:
+            throw reader.failure("this stream is not sent as frames")
         case .compositeIndex, .contractInfo, .tradingSession: try ReferenceFrame(name: name).read(&reader)
         }
     }
@@ -91,7 +92,7 @@ struct WireRows {
         case .compositeIndex: "compositeIndex"
         case .contractInfo: "contractInfo"
         case .tradingSession: "EquityUpdate"
-        case .bar, .openInterest, .fundingRate, .funding, .longShortRatio, .upstream: ""
+        case .bar, .openInterest, .fundingRate, .funding, .longShortRatio, .markets, .upstream: ""
         case .miniTicker: "24hrMiniTicker"
         case .ticker: "24hrTicker"
         }

@@ -17,7 +17,7 @@ extension FuturesDialect: MarketDialect {
         return names.map { $0.at(venue: prefix) }
     }
 
-    private static func symbol(of asset: String, _ listing: VenueListing?) -> String? {
+    static func symbol(of asset: String, _ listing: VenueListing?) -> String? {
         guard (1...32).contains(asset.utf8.count), asset.utf8.allSatisfy({ $0 > 0x2F }) else { return nil }
         let symbols = quotes.map { asset + $0 }
         guard let listing else { return symbols[0] }

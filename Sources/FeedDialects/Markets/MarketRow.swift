@@ -67,4 +67,10 @@ package protocol MarketDialect: Dialect {
     ///
     /// - Parameter asset: The asset; nil for all.
     func markets(of asset: String?, _ listing: VenueListing?, in contents: [FuturesServiceFeedContent]) -> [MarketRow]
+
+    /// The stream with data of an asset's contract; nil if the venue does not list the asset or has no such data.
+    func marketStream(of asset: String, _ data: MarketData, _ listing: VenueListing?) -> FuturesServiceStreamName?
+
+    /// Writes the data of a content of this stream; nothing if it cannot be read.
+    func write(_ data: MarketData, of content: FuturesServiceFeedContent, _ json: inout JSONWriter)
 }

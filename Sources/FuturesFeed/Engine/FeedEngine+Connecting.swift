@@ -15,6 +15,11 @@ extension FeedEngine {
 
     func connect(_ id: ConnectionID, endpoint: Int, line: Int, _ route: UpstreamRoute) {
         if case .login(let request, let then) = route.way { return login(id, endpoint: endpoint, line: line, request, then) }
+        if case .markets = route.way {
+            performer.value.links[id] = MarketsLink(engine: self, id: id)
+            // The core must not be stepped while it carries out effects.
+            return loop.execute { self.step(.opened(id)) }
+        }
         let upstream = dialect.upstream(of: endpoint)
         if case .polled = route.way, let rest = dialect.upstreamREST(of: upstream) {
             let link = PollingLink(engine: self, id: id, rest: rest)

@@ -54,7 +54,7 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
             switch route.way {
             case .webSocket, .login: send(frame)
             case .posted(let request): state.value.stream = engine.stream(request(frame), receiver: self)
-            case .polled: break
+            case .polled, .markets: break
             }
         }
     }

@@ -22,7 +22,7 @@ struct RESTRows {
         case .compositeIndex: try named(&reader, FeedRows.compositeIndex, compositeIndex, time: \.time)
         case .contractInfo: try contracts(&reader)
         case .openInterest, .fundingRate, .longShortRatio: try newest(&reader)
-        case .liquidation, .tradingSession, .funding, .upstream: throw reader.failure("the stream has no REST source")
+        case .liquidation, .tradingSession, .funding, .markets, .upstream: throw reader.failure("the stream has no REST source")
         }
     }
 

@@ -1,0 +1,117 @@
+package import FeedCore
+
+/// The data that a request asks for.
+package enum MarketQuestion: Sendable {
+    /// The contracts of an asset, or of all assets if it is nil.
+    case contracts(String?)
+    /// Data of an asset's contract.
+    case data(MarketData, of: String)
+
+    /// The asset; nil for all.
+    package var asset: String? {
+        switch self {
+        case .contracts(let asset): asset
+        case .data(_, of: let asset): asset
+        }
+    }
+}
+
+/// A venue with contracts, and the streams that answer a question about them.
+package struct MarketSource: Sendable {
+    /// The name of the venue.
+    package let venue: String
+    /// The place of the venue in the dialect's order.
+    package let upstream: Int
+    package let dialect: any MarketDialect
+    package let streams: [FuturesServiceStreamName]
+
+    /// The venues that have contracts, each with its streams; without streams if it does not list the asset.
+    ///
+    /// - Parameter listing: The listing of an upstream, in the dialect's order; nil if unknown.
+    package static func all(for question: MarketQuestion, _ dialect: any Dialect, listing: (Int) -> VenueListing?) -> [MarketSource] {
+        let upstreams = dialect.upstreams
+        return dialect.parts.enumerated().compactMap { place, part in
+            guard let markets = part as? any MarketDialect else { return nil }
+            let streams =
+                switch question {
+                case .contracts(let asset): markets.marketStreams(of: asset, listing(place))
+                case .data(let data, of: let asset): [markets.marketStream(of: asset, data, listing(place))].compactMap(\.self)
+                }
+            return MarketSource(
+                venue: upstreams[place].name, upstream: place, dialect: markets, streams: streams.filter { dialect.traits(of: $0) != nil })
+        }
+    }
+
+    /// Writes the rows of the venue, in the shape that all venues share.
+    ///
+    /// - Parameter values: The contents and statuses of the streams, in their order; nil for one without content.
+    package func write(
+        _ question: MarketQuestion, _ listing: VenueListing?,
+        _ values: some Collection<(content: FuturesServiceFeedContent, status: StreamStatus)?>, _ json: inout JSONWriter
+    ) {
+        let freshness = WorstFreshness(values.map { $0?.status })
+        switch question {
+        case .contracts(let asset):
+            for market in dialect.markets(of: asset, listing, in: values.compactMap { $0?.content }) {
+                json.object { json in
+                    json.member("venue", venue)
+                    market.write(&json)
+                    freshness.write(&json)
+                }
+            }
+        case .data(let data, of: let asset):
+            json.object { json in
+                json.member("venue", venue)
+                json.member("asset", asset)
+                if let stream = streams.first { json.member("stream", stream.description) }
+                if let contract = dialect.markets(of: asset, listing, in: values.compactMap { $0?.content }).first {
+                    json.member("symbol", contract.symbol)
+                    json.member("quote", contract.quote)
+                }
+                if let content = values.first??.content { dialect.write(data, of: content, &json) }
+                freshness.write(&json)
+            }
+        }
+    }
+}
+
+/// The freshness of a row that is made from several streams: that of its worst one.
+package struct WorstFreshness: Equatable {
+    package let state: FeedState
+    /// Nil if a stream has no content.
+    package let ageMs: Int64?
+    package let unverifiedMs: Int64?
+    /// The phase of the contract's market: that of the first stream whose contract is not traded.
+    package let market: MarketPhase
+
+    /// - Parameter statuses: Of all streams; nil for one without content.
+    package init(_ statuses: [StreamStatus?]) {
+        let known = statuses.compactMap(\.self)
+        let isComplete = known.count == statuses.count && known.allSatisfy(\.isWhole)
+        let worst = known.map(\.state).max { Self.rank($0) < Self.rank($1) } ?? .connecting
+        state = isComplete || Self.rank(worst) > Self.rank(.connecting) ? worst : .connecting
+        market = known.map(\.market).first { $0 != .open } ?? .open
+        ageMs = known.count == statuses.count ? Self.highest(known.map(\.ageMs)) : nil
+        unverifiedMs = known.count == statuses.count ? Self.highest(known.map(\.unverifiedMs)) : nil
+    }
+
+    private static func highest(_ ages: [Int64?]) -> Int64? { ages.contains(nil) ? nil : ages.compactMap(\.self).max() }
+
+    private static func rank(_ state: FeedState) -> Int {
+        switch state {
+        case .live: 0
+        case .connecting: 1
+        case .recovering: 2
+        case .stale: 3
+        case .failed: 4
+        case .ended: 5
+        }
+    }
+
+    func write(_ json: inout JSONWriter) {
+        json.member("state", state.rawValue)
+        if market != .open { json.member("market", market.rawValue) }
+        json.member("ageMs", optional: ageMs)
+        json.member("unverifiedMs", optional: unverifiedMs)
+    }
+}
