@@ -27,7 +27,8 @@ import Testing
             "btcusdt@bar_1m", "btcusdt@bar_1s@1s", "!bar_1s@arr", "!aggTrade@arr", "!bookTicker@arr",
             "!ticker", "!ticker@arr@1s", "btc usdt@ticker", "btcusdt@ticker\r\n", "btcusdt@depth\"],\"id\":1}", "../..@ticker", "btc/usdt@ticker",
             "btcusdt@rpiDepth", "btcusdt@rpiDepth@100ms", "btcusdt@continuousKline_1m", "_perpetual@continuousKline_1m", "!tradingSession@arr",
-            "btcusdt@tradingSession", "!tradingSession", "btcusdt@contractInfo", "btcusdt@markets", "!markets@arr", "!contractInfo@arr", "!compositeIndex@arr",
+            "btcusdt@tradingSession", "!tradingSession", "btcusdt@contractInfo", "btcusdt@markets", "!markets@arr", "!contractInfo@arr",
+            "!compositeIndex@arr",
             "@ticker", "btcusdt@@ticker", "btcusdt@ticker@", "btcusdt%40ticker", "\u{0}@ticker", "btc\u{202E}usdt@ticker",
             String(repeating: "a", count: 41) + "@ticker", String(repeating: "é", count: 21) + "@ticker",
         ])
