@@ -4,7 +4,8 @@ Between the rounds the markets move. In a round the futures venues stop their ma
 has their last messages. REST must answer the same before and after the gateway is asked.
 
 Hyperliquid makes a block every half second and cannot be stopped, so its rows are compared between two blocks. The middle prices are the last message
-of a block. The comparison begins when a reader has received them, and counts only if REST answers the same before and after.
+of a block. The comparison begins when a reader has received them, and counts only if REST answers the same before and after. The rows of the list come
+from contexts that the gateway requests every ten seconds. They are compared right after such a request, if REST still has these contexts.
 """
 
 import concurrent.futures
@@ -21,6 +22,7 @@ import verdict
 
 LISTS = ("!markPrice@arr@1s", "binance:!markPrice@arr@1s")
 MIDDLES = "hyperliquid:!mids"
+CONTEXTS = "hyperliquid:!contexts"
 ASSETS = 12
 """Assets that a round asks for one by one."""
 REST = 3
@@ -35,7 +37,7 @@ class Stage:
                         for place, name in enumerate(("aster", "binance"), 1)}
         self.hyperliquid = house.Program(options.executable, "demo-upstream", "hyperliquid")
         self.gateway = three.gateway(options, self.futures["aster"], self.futures["binance"], self.hyperliquid, "--linger", 10)
-        self.ear = ear.Ear(self.gateway, [*LISTS, MIDDLES])
+        self.ear = ear.Ear(self.gateway, [*LISTS, MIDDLES, CONTEXTS])
         self.compared = self.single = self.moved = self.values = 0
         self.found, self.planted, self.recent = [], 0, []
 
@@ -83,11 +85,17 @@ def table(venue, symbols=()):
 
 
 def block(hyperliquid, coins):
-    """The rows of Hyperliquid, alone and in the list."""
+    """The rows of these coins of Hyperliquid."""
     universe, contexts = asked(hyperliquid, "/info", {"type": "metaAndAssetCtxs"})
     books = {name: asked(hyperliquid, "/info", {"type": "l2Book", "coin": name}) for name in coins}
-    middles = truth.middles(asked(hyperliquid, "/info", {"type": "allMids"}))
-    return {name: truth.coin(name, universe, contexts, book) for name, book in books.items()}, middles
+    return {name: truth.coin(name, universe, contexts, book) for name, book in books.items()}
+
+
+def listed_contexts(hyperliquid):
+    """The rows of Hyperliquid in the list, and the contexts that they are made of, by coin."""
+    universe, contexts = asked(hyperliquid, "/info", {"type": "metaAndAssetCtxs"})
+    by_coin = {coin["name"]: context for coin, context in zip(universe["universe"], contexts)}
+    return {name: truth.coin(name, universe, contexts) for name in by_coin}, by_coin
 
 
 def rows(answer, venue):
@@ -114,11 +122,17 @@ def compare_block(stage, assets, options):
         stage.awaited([MIDDLES])
         before = block(stage.hyperliquid, coins)
         alone = {name: rows(stage.ask(f"/markets/{name}?wait=0"), "hyperliquid") for name in coins}
-        listed = rows(stage.ask("/markets"), "hyperliquid")
         if block(stage.hyperliquid, coins) == before:
             for name, found in alone.items():
-                stage.compare("hyperliquid", {name: before[0][name]}, found, options, is_single=True)
-            return stage.compare("hyperliquid", before[1], listed, options)
+                stage.compare("hyperliquid", {name: before[name]}, found, options, is_single=True)
+            break
+        stage.moved += 1
+    for _ in range(3):
+        stage.awaited([CONTEXTS])
+        ours, contexts = listed_contexts(stage.hyperliquid)
+        listed = rows(stage.ask("/markets"), "hyperliquid")
+        if stage.ask("/streams/" + urllib.parse.quote(CONTEXTS))["content"]["contexts"] == contexts:
+            return stage.compare("hyperliquid", ours, listed, options)
         stage.moved += 1
 
 

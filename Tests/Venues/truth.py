@@ -57,23 +57,17 @@ def futures(info, premium, books, days, intervals, interests=None):
     return rows
 
 
-def coin(name, universe, contexts, book):
-    """The row of a coin of Hyperliquid, from `metaAndAssetCtxs` and `l2Book`."""
+def coin(name, universe, contexts, book=None):
+    """The row of a coin of Hyperliquid, from `metaAndAssetCtxs`, and `l2Book` if it is asked for alone."""
     context = contexts[[coin["name"] for coin in universe["universe"]].index(name)]
     row = {"asset": name, "symbol": name, "quote": "USD"}
     row |= members(context, {"markPx": "markPrice", "oraclePx": "indexPrice", "midPx": "midPrice", "funding": "fundingRate",
                              "openInterest": "openInterest", "dayNtlVlm": "quoteVolume"})
     if "fundingRate" in row:
         row |= {"fundingIntervalHours": 1, "fundingPerHour": per_hour(row["fundingRate"], 1)}
-    for side, levels in zip(("bid", "ask"), book["levels"]):
+    for side, levels in zip(("bid", "ask"), book["levels"] if book else ()):
         row |= members(levels[0] if levels else {}, {"px": side + "Price", "sz": side + "Size"})
     return row
-
-
-def middles(prices):
-    """The rows of Hyperliquid in the list of all assets, from `allMids`."""
-    coins = {name: price for name, price in prices.items() if not name.startswith("@") and "/" not in name}
-    return {name: {"asset": name, "symbol": name, "quote": "USD", "midPrice": price} for name, price in coins.items()}
 
 
 def differences(ours, theirs):
