@@ -13,123 +13,160 @@ import Testing
         return .listed(upstream: 0, .success(listing))
     }
 
-    static func rows(_ name: FuturesServiceStreamName) throws -> FeedRows {
-        let one = try #require(DecimalString("1"))
-        return .markPrice([MarkPrice(symbol: try #require(name.symbol), markPrice: one, time: 1)])
+    static func rows(_ name: FuturesServiceStreamName, _ number: Int64 = 1) throws -> FeedRows {
+        let price = try #require(DecimalString("\(number)"))
+        return .markPrice([MarkPrice(symbol: try #require(name.symbol), markPrice: price, time: number)])
     }
 
-    static func live(_ names: [FuturesServiceStreamName] = [price]) throws -> CoreHarness {
-        var harness = CoreHarness(hasSnapshotSource: false)
-        harness.step(listing())
-        harness.goLive(names)
-        for name in names { harness.receive(name, try rows(name)) }
-        return harness
+    /// A core with live mark prices, and the number of the newest price that REST has.
+    struct Setup {
+        var harness = CoreHarness()
+        var newest: Int64 = 1
+        /// Whether REST answers.
+        var answers = true
+        private var answered: Set<UInt64> = []
+
+        init(_ names: [FuturesServiceStreamName] = [price]) throws {
+            harness.step(listing())
+            harness.goLive(names)
+            for name in names { harness.receive(name, try rows(name)) }
+            try pass(1)
+        }
+
+        /// Lets seconds pass, in which REST answers.
+        mutating func pass(_ seconds: Int) throws {
+            for _ in 0..<seconds {
+                for (name, attempt) in harness.attempts + harness.inquiries where answers && answered.insert(attempt).inserted {
+                    let content = FetchedContent(rows: try rows(name, newest), eventTime: newest)
+                    harness.step(.fetched(name, attempt: attempt, .success(content)))
+                }
+                harness.acknowledge()
+                harness.pass(.seconds(1))
+            }
+        }
+
+        func status(_ name: FuturesServiceStreamName = price) throws -> StreamStatus {
+            try #require(harness.core.status(of: name, now: harness.now))
+        }
     }
 
-    static func status(_ harness: CoreHarness, _ name: FuturesServiceStreamName = price) throws -> StreamStatus {
-        try #require(harness.core.status(of: name, now: harness.now))
-    }
-
-    @Test func aHaltedContractIsLiveAndVerifiedByItsConnection() throws {
-        var harness = try Self.live([Self.price, Self.other])
-        harness.step(Self.listing(halted: ["BTCUSDT"]))
-        harness.forgetEffects()
+    @Test func aHaltedContractIsLiveWhileRESTHasNothingNewer() throws {
+        var setup = try Setup([Self.price, Self.other])
+        setup.harness.step(Self.listing(halted: ["BTCUSDT"]))
+        setup.harness.forgetEffects()
         for _ in 0..<600 {
-            harness.pass(.seconds(1))
-            let status = try Self.status(harness)
+            try setup.pass(1)
+            let status = try setup.status()
             #expect(status.state == .live && status.market == .halted)
         }
-        #expect(try #require(try Self.status(harness).unverifiedMs) < 10_000 && Self.status(harness).ageMs == 600_000)
-        #expect(try Self.status(harness, Self.other).state == .stale, "another contract is traded")
+        let status = try setup.status()
+        #expect(try #require(status.unverifiedMs) < 20_000 && status.ageMs ?? 0 > 600_000)
         #expect(
-            harness.effects.contains { if case .readListing(0, .seconds(60)) = $0 { true } else { false } }, "only the list says when trading begins")
-        #expect(!harness.effects.contains { if case .publish(let event) = $0 { event.stream == Self.price } else { false } })
+            setup.harness.effects.contains { if case .readListing(0, .seconds(60)) = $0 { true } else { false } }, "only the list says when it ends")
+        #expect(!setup.harness.events.contains { $0.stream == Self.price })
+        #expect(setup.harness.events.contains { $0.stream == Self.other }, "another contract is traded, so its silence is a fault")
+    }
+
+    /// Some data of a halted contract, or of one whose market is closed, may continue.
+    @Test func newerDataInRESTAreAFaultAlsoInAHalt() throws {
+        var setup = try Setup()
+        setup.harness.step(Self.listing(halted: ["BTCUSDT"]))
+        try setup.pass(60)
+        setup.harness.forgetEffects()
+        setup.newest = 2
+        try setup.pass(20)
+        #expect(setup.harness.kinds.contains("status stale"))
+    }
+
+    @Test func withoutRESTAHaltedContractIsLiveAndSaysHowLongItIsUnverified() throws {
+        var setup = try Setup()
+        setup.harness.step(Self.listing(halted: ["BTCUSDT"]))
+        setup.answers = false
+        try setup.pass(120)
+        let status = try setup.status()
+        #expect(status.state == .live && status.unverifiedMs ?? 0 > 90_000)
     }
 
     @Test func aSilenceAsksWhetherTheContractIsHalted() throws {
-        var harness = try Self.live()
-        harness.forgetEffects()
-        harness.pass(.seconds(60))
-        #expect(try Self.status(harness).state == .stale)
-        #expect(harness.effects.contains { if case .readListing(0, .seconds(5)) = $0 { true } else { false } })
-        harness.acknowledge()
-        #expect(try Self.status(harness).state == .stale, "a subscription proves nothing")
-        harness.forgetEffects()
-        harness.step(Self.listing(halted: ["BTCUSDT"]))
-        harness.pass(.seconds(20))
-        #expect(harness.kinds.contains("recover success"), "the silence was no fault")
-        #expect(try Self.status(harness).state == .live)
+        var setup = try Setup()
+        setup.harness.forgetEffects()
+        setup.answers = false
+        try setup.pass(60)
+        #expect(try setup.status().state == .stale)
+        #expect(setup.harness.effects.contains { if case .readListing(0, .seconds(5)) = $0 { true } else { false } })
+        #expect(!setup.harness.kinds.contains("recover success"))
+        setup.harness.step(Self.listing(halted: ["BTCUSDT"]))
+        setup.answers = true
+        try setup.pass(20)
+        #expect(setup.harness.kinds.contains("recover success"), "the silence was no fault")
+        #expect(try setup.status().state == .live)
     }
 
     @Test func whenTradingBeginsAgainTheSilenceCountsFromThen() throws {
-        var harness = try Self.live()
-        harness.step(Self.listing(halted: ["BTCUSDT"]))
-        harness.pass(.seconds(300))
-        harness.step(Self.listing())
-        harness.pass(.seconds(6))
-        #expect(try Self.status(harness).state == .live && Self.status(harness).market == .open)
-        harness.pass(.seconds(30))
-        #expect(try Self.status(harness).state == .stale)
+        var setup = try Setup()
+        setup.harness.step(Self.listing(halted: ["BTCUSDT"]))
+        try setup.pass(300)
+        setup.answers = false
+        setup.harness.step(Self.listing())
+        try setup.pass(6)
+        #expect(try setup.status().state == .live && setup.status().market == .open)
+        try setup.pass(30)
+        #expect(try setup.status().state == .stale)
     }
 
     @Test func aLostConnectionIsAnOutageAlsoInAHalt() throws {
-        var harness = try Self.live()
-        harness.step(Self.listing(halted: ["BTCUSDT"]))
-        harness.pass(.seconds(60))
-        harness.forgetEffects()
-        harness.step(.closed(harness.connection, reason: "gone"))
-        #expect(harness.kinds.prefix(1) == ["disconnect"])
-        #expect(try Self.status(harness).state == .recovering)
+        var setup = try Setup()
+        setup.harness.step(Self.listing(halted: ["BTCUSDT"]))
+        try setup.pass(60)
+        setup.harness.forgetEffects()
+        setup.harness.step(.closed(setup.harness.connection, reason: "gone"))
+        #expect(setup.harness.kinds.prefix(1) == ["disconnect"])
+        #expect(try setup.status().state == .recovering)
     }
 
     @Test func aConnectionThatAnswersNoPingIsAnOutageAlsoInAHalt() throws {
-        var harness = try Self.live()
-        harness.step(Self.listing(halted: ["BTCUSDT"]))
-        harness.pass(.seconds(60))
-        harness.answersPings = false
-        harness.pass(.seconds(30))
-        #expect(try Self.status(harness).state != .live)
+        var setup = try Setup()
+        setup.harness.step(Self.listing(halted: ["BTCUSDT"]))
+        try setup.pass(60)
+        setup.harness.answersPings = false
+        setup.harness.forgetEffects()
+        try setup.pass(30)
+        #expect(setup.harness.kinds.contains("disconnect"))
     }
 
     @Test func anUnreadableMessageOfAHaltedContractMakesItStale() throws {
-        var harness = try Self.live()
-        harness.step(Self.listing(halted: ["BTCUSDT"]))
-        harness.step(.received(harness.connection, .malformed(Self.price, "a price is NaN")))
-        harness.pass(.seconds(60))
-        #expect(try Self.status(harness).state == .stale)
+        var setup = try Setup()
+        setup.harness.step(Self.listing(halted: ["BTCUSDT"]))
+        setup.answers = false
+        setup.harness.step(.received(setup.harness.connection, .malformed(Self.price, "a price is NaN")))
+        try setup.pass(60)
+        #expect(try setup.status().state == .stale)
     }
 
     @Test func aClosedMarketIsQuietUntilItsNextSession() throws {
-        var harness = try Self.live()
-        let now = harness.now.nanoseconds / 1_000_000
+        var setup = try Setup()
+        let now = setup.harness.now.nanoseconds / 1_000_000
         var listing = VenueListing(symbols: ["BTCUSDT", "ETHUSDT"])
         (listing.markets, listing.closures) = (["BTCUSDT": "EQUITY"], ["EQUITY": [now..<now + 300_000], "OTHER": [0..<Int64.max]])
-        harness.step(.listed(upstream: 0, .success(listing)))
-        harness.pass(.seconds(290))
-        #expect(try Self.status(harness).state == .live && Self.status(harness).market == .closed)
-        harness.step(Self.listing())
-        #expect(try Self.status(harness).market == .open, "a list without markets has no closed one")
+        setup.harness.step(.listed(upstream: 0, .success(listing)))
+        try setup.pass(290)
+        #expect(try setup.status().state == .live && setup.status().market == .closed)
+        setup.harness.step(Self.listing())
+        #expect(try setup.status().market == .open, "a list without markets has no closed one")
         listing.closures = [:]
-        harness.step(.listed(upstream: 0, .success(listing)))
-        #expect(try Self.status(harness).market == .closed, "the sessions are known from the list before")
-        harness.pass(.seconds(40))
-        #expect(try Self.status(harness).state == .stale && Self.status(harness).market == .open)
+        setup.harness.step(.listed(upstream: 0, .success(listing)))
+        #expect(try setup.status().market == .closed, "the sessions are known from the list before")
+        setup.answers = false
+        try setup.pass(60)
+        #expect(try setup.status().state == .stale && setup.status().market == .open)
     }
 
     @Test func aStreamThatBeginsInAHaltIsLiveWithTheAnswerOverREST() throws {
-        var harness = CoreHarness()
-        harness.step(Self.listing(halted: ["BTCUSDT"]))
-        let name = FuturesServiceStreamName.bookTicker(symbol: "BTCUSDT")
-        harness.goLive([name])
-        let one = try #require(DecimalString("1"))
-        let rows = FeedRows.bookTicker([
-            BookTicker(symbol: "BTCUSDT", bidPrice: one, bidQuantity: one, askPrice: one, askQuantity: one, updateID: nil, time: 1)
-        ])
-        for _ in 0..<10 {
-            harness.answerFetches { _ in .success(FetchedContent(rows: rows, eventTime: 1)) }
-            harness.pass(.seconds(1))
-        }
-        #expect(try Self.status(harness, name).state == .live && Self.status(harness, name).market == .halted)
+        var setup = try Setup([Self.other])
+        setup.harness.step(Self.listing(halted: ["BTCUSDT"]))
+        setup.harness.step(.observe(.two, [Self.price], forceFetch: false))
+        try setup.pass(30)
+        #expect(try setup.status().state == .live && setup.status().market == .halted)
     }
 
     @Test func onlyStreamsOfTheContractAreHalted() {

@@ -73,6 +73,7 @@ struct Freshness: Sendable {
     var retryAt: Instant?
     /// When the silence is checked next.
     var lookAt: Instant?
+    private var isPaused = false
     /// How many messages in a row were dropped because their number was far ahead.
     var leaps = 0
 
@@ -136,6 +137,12 @@ struct Freshness: Sendable {
         heardAt = now
         inquiry = nil
         behindSince = nil
+    }
+
+    /// Whether the silence is not judged now, because the contract is not traded. When it is again, the wait for its next message begins.
+    mutating func pause(_ isPaused: Bool, _ now: Instant) {
+        if self.isPaused, !isPaused { beginWaiting(now) }
+        self.isPaused = isPaused
     }
 
     /// Records that a news message arrived at that moment.
@@ -269,9 +276,10 @@ struct Freshness: Sendable {
         return .doubtful(until: stalledAt.map { min(silentAt, $0) } ?? silentAt)
     }
 
-    /// Whether an inquiry may be sent: none is outstanding, and the last one was long enough ago.
+    /// Whether an inquiry may be sent: none is outstanding, and the last one was long enough ago. A stream that follows a clock needs messages, unless
+    /// its contract is not traded.
     func mayInquire(_ now: Instant) -> Bool {
-        guard inquiry == nil, !rhythm.isPeriodic else { return false }
+        guard inquiry == nil, isPaused || !rhythm.isPeriodic else { return false }
         return inquiredAt.map { $0 + min(max(patience, .seconds(1)), .seconds(10)) <= now } ?? true
     }
 }

@@ -43,8 +43,7 @@ extension StreamMachine {
         // Only a REST answer verifies a polled stream.
         guard !traits.isPolled, subscription.isEffective, isConfirmed, feed.pool.isOpen(connection), let trusted = freshness.trustedUntil
         else { return proof }
-        let connected = feed.pool.verifiedAt(index, connection)
-        let heard = trusted < connected && !isIdle(at: feed.now.instant, feed) ? trusted : connected
+        let heard = min(feed.pool.verifiedAt(index, connection), trusted)
         return max(proof ?? heard, heard)
     }
 
@@ -54,11 +53,8 @@ extension StreamMachine {
         return feed.upstreams[traits.upstream].listing?.phase(of: name, at: time) ?? .open
     }
 
-    /// Whether the stream may be silent because its contract is not traded. A polled stream is answered all the same, and an unreadable message shows
-    /// that newer data exists.
-    func isIdle(at instant: Instant, _ feed: borrowing FeedContext) -> Bool {
-        !traits.isPolled && freshness.refuted == nil && freshness.behindSince == nil && market(at: instant, feed) != .open
-    }
+    /// Whether the stream may be silent because its contract is not traded. A polled stream is answered all the same.
+    func isIdle(at instant: Instant, _ feed: borrowing FeedContext) -> Bool { !traits.isPolled && market(at: instant, feed) != .open }
 
     /// Whether the last verification is recent enough for the state `live`.
     func isWithinBound(_ feed: borrowing FeedContext) -> Bool { isWithinBound(at: feed.now.instant, feed) }
@@ -66,7 +62,9 @@ extension StreamMachine {
     func isWithinBound(at instant: Instant, _ feed: borrowing FeedContext) -> Bool {
         guard let bound = freshness.bound else { return true }
         if let verified = verifiedAt(feed), instant <= verified.after(bound) { return true }
-        return isIdle(at: instant, feed) && contentID != nil && feed.pool.isOpen(connection)
+        // An unreadable message, or newer data in REST, shows that there is more.
+        let isDoubted = freshness.refuted != nil || freshness.behindSince != nil
+        return isIdle(at: instant, feed) && !isDoubted && contentID != nil && feed.pool.isOpen(connection)
     }
 
     /// Whether the event is a REST answer of a polled stream. Such an answer verifies the content even if it repeats the previous one.

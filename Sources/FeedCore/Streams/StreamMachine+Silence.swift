@@ -45,9 +45,9 @@ extension StreamMachine {
         guard state != .ended else { return }
         guard feed.punctuality.judgesFrom <= feed.now.instant else { return look(at: feed.punctuality.judgesFrom, &feed) }
         let isIdle = isIdle(at: feed.now.instant, feed)
-        if freshness.stalls > 0, !isIdle { return persist(&feed) }
+        freshness.pause(isIdle, feed.now.instant)
+        if freshness.stalls > 0 { return persist(&feed) }
         if needsConfirmation, fetching.running == nil, fetching.at == nil { startFetch(&feed) }
-        if isIdle { return idle(&feed) }
         // A stream may be live again while a new subscription still waits for its turn, so that no message may come.
         let isJudged = subscription.isEffective || subscription.isRequested || state == .live
         guard isJudged, let finding = freshness.look(feed.now.instant) else { return }
@@ -61,6 +61,7 @@ extension StreamMachine {
             // The stream is not silent: its messages wait until another line fills a gap before them.
             giveUpWaiting(&feed)
             watch(&feed)
+        case .silent where isIdle: idle(&feed)
         case .silent: stall("\(name) has been silent longer than expected, and REST could not verify it", &feed)
         case .stalled where freshness.behindSince == nil:
             stall("a message of \(name) could not be read, and no newer one has replaced it", isProved: true, &feed)
@@ -68,20 +69,15 @@ extension StreamMachine {
         }
     }
 
-    /// Lets the stream be silent while its contract is not traded. Its connection must live all the same.
+    /// Lets the stream be silent, because its contract is not traded. REST verifies that there is nothing newer: some data may continue all the same.
     private mutating func idle(_ feed: inout FeedContext) {
-        look(at: feed.now.instant + Self.idleInterval, &feed)
         if market(at: feed.now.instant, feed) == .halted { askWhetherHalted(Self.listingAgeInHalt, &feed) }
-        if freshness.stalls > 0, contentID != nil, subscription.isEffective, isComplete {
-            calmDown(&feed)
-            freshness.stalls = 0
-            becomeLive(&feed)
-        }
-        freshness.beginWaiting(feed.now.instant)
+        inquire(&feed)
+        look(at: feed.now.instant + Self.idleInterval, &feed)
     }
 
-    /// How often a stream is looked at whose contract is not traded. Trading may begin again at any time.
-    private static let idleInterval = Duration.seconds(1)
+    /// How often REST is asked about a silent stream whose contract is not traded. A new list may also say that trading has begun again.
+    private static let idleInterval = Duration.seconds(5)
 
     /// Time until an inquiry is retried that could not be sent or got no answer, 500 ms.
     private static let inquiryRetry = Duration.milliseconds(500)
@@ -230,7 +226,13 @@ extension StreamMachine {
     private mutating func calmDown(askedAt: Instant, _ feed: inout FeedContext) {
         guard subscription.effectiveSince.map({ $0 < askedAt }) == true, isComplete, freshness.refuted.map({ $0.at < askedAt }) ?? true
         else { return }
-        calmDown(&feed, askedAt: askedAt)
+        freshness.endStall()
+        if case .possible = fetching.backfill { fetching.backfill = .none }
+        fetching.need = .nothing
+        freshness.resumeWaiting(askedAt)
+        endOutage(with: content.ids, &feed)
+        becomeLive(&feed)
+        publishContent(.full, delta: nil, as: FeedEvent.Kind.fetched, &feed)
     }
 
     /// How old the list may be while a stream has stalled, and while REST confirms its silence. A list of a venue has a megabyte or more.
@@ -243,16 +245,6 @@ extension StreamMachine {
     private func askWhetherHalted(_ age: Duration, _ feed: inout FeedContext) {
         guard name.listedSymbol != nil, feed.upstreams[traits.upstream].listing != nil else { return }
         feed.decisions.effects.append(.readListing(upstream: traits.upstream, age: age))
-    }
-
-    private mutating func calmDown(_ feed: inout FeedContext, askedAt: Instant? = nil) {
-        freshness.endStall()
-        if case .possible = fetching.backfill { fetching.backfill = .none }
-        fetching.need = .nothing
-        freshness.resumeWaiting(askedAt ?? feed.now.instant)
-        endOutage(with: content.ids, &feed)
-        becomeLive(&feed)
-        publishContent(.full, delta: nil, as: FeedEvent.Kind.fetched, &feed)
     }
 
     /// - Parameter moment: The last moment at which the content was verified; nil to use the time at which its connection was last heard.
