@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test func thereAreAtMostTwoHundredUpstreams() {
-        let upstreams = (0..<201).map { "u\($0): {kind: hyperliquid}" }
+        let upstreams = (0..<201).map { "hyperliquid-\($0): {kind: hyperliquid}" }
         #expect(mistakes(file: "upstreams: {\(upstreams.dropLast().joined(separator: ", "))}\n").isEmpty)
         let sentences = mistakes(file: "upstreams: {\(upstreams.joined(separator: ", "))}\n")
         #expect(sentences == ["FILE:1: There are more than 200 upstreams; use several gateways."])

@@ -290,7 +290,7 @@ import Testing
             }
         }
         #expect(count == 56)
-        let withoutFrames: [FuturesServiceStreamName.Channel] = [.upstream, .bar, .openInterest, .fundingRate, .funding, .longShortRatio]
+        let withoutFrames: [FuturesServiceStreamName.Channel] = [.markets, .upstream, .bar, .openInterest, .fundingRate, .funding, .longShortRatio]
         #expect(channels == Set(FuturesServiceStreamName.Channel.allCases).subtracting(withoutFrames))
     }
 
