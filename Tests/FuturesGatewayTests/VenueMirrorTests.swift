@@ -23,13 +23,16 @@ import Testing
 
     @Test func aHundredWhoAskForBarsCostOneRequest() async throws {
         try await Self.open { house in
+            let begin = WallClock.nanoseconds / 60_000_000_000
             try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
                 for _ in 0..<100 {
                     group.addTask { try await house.client.get("/fapi/v1/klines?symbol=BTCUSDT&interval=1m&limit=499") }
                 }
                 for try await answer in group { #expect(try answer.json.array?.count == 499, "\(answer.status) \(answer.text.prefix(200))") }
             }
-            #expect(house.requests("klines?symbol=BTCUSDT&interval=1m&limit=499") <= 2, "one before the subscription stood, one after")
+            // One before the subscription was active, one after, and one for each new bar whose predecessor's last message was late.
+            let most = 2 + Int(WallClock.nanoseconds / 60_000_000_000 - begin)
+            #expect(house.requests("klines?symbol=BTCUSDT&interval=1m&limit=499") <= most)
             let others = house.exchange.statistics().requests.keys.filter { $0.contains("klines") && !$0.hasSuffix("limit=499") }
             #expect(others.allSatisfy { $0.hasSuffix("limit=2") }, "a doubt about the silence may ask for the newest bar: \(others)")
         }
