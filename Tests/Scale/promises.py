@@ -21,7 +21,7 @@ def fault(name, case):
 
 
 ROWS = [
-    row("Whatever is killed, nothing is lost in silence, told twice, out of order or wrong", "kills --kills 1000 --minutes 60", None,
+    row("Whichever process is killed, no event is lost silently, repeated, out of order or wrong", "kills --kills 1000 --minutes 60", None,
         r"\d+ kills \(.*|\d+ resumes at .*|\d+ books equal .*|from the kill of .*", r"silent loss|a change before complete data|after \d+|a hole", control="--control",
         less="kills --kills 30 --readers 60 --stay 5"),
     row("The same within twenty minutes", "kills --kills 300 --minutes 20", None,

@@ -7,13 +7,13 @@ import statistics
 import time
 
 import house
-import sick
+import faulty_venue
 import stand
-import three
+import three_venues
 import verdict
 import watch
 
-FAULTS = {"killed": sick.Killed, "stalled": sick.Stalled, "flooded": sick.Flooded, "banned": sick.Banned}
+FAULTS = {"killed": faulty_venue.Killed, "stalled": faulty_venue.Stalled, "flooded": faulty_venue.Flooded, "banned": faulty_venue.Banned}
 PATIENCE = 90
 """Seconds after which a venue that is healthy again must be live."""
 SHARE = 0.7
@@ -46,15 +46,15 @@ class Stage:
         self.aster = stand.Venue(options.executable, 40, 100_000_000, "--seed", options.seed % 100_000 + 1, "--book-updates", 100)
         self.hyperliquid = house.Program(options.executable, "demo-upstream", "hyperliquid")
         self.sick = kind(options)
-        self.gateway = three.gateway(options, self.aster, self.sick, self.hyperliquid)
+        self.gateway = three_venues.gateway(options, self.aster, self.sick, self.hyperliquid)
         symbols = [symbol.lower() for symbol in self.aster.symbols(SYMBOLS + 2) if "_" not in symbol][:SYMBOLS]
         streams = [f"{symbol}@depth5@100ms" for symbol in symbols] + ["!markPrice@arr@1s", "btcusdt@openInterest@10s"]
         # A control judges the venue that has the fault. A flood delays no message of its own venue, so its control floods more and judges the others.
-        healthy = None if options.control and kind is not sick.Flooded else ("aster", "hyperliquid")
+        healthy = None if options.control and kind is not faulty_venue.Flooded else ("aster", "hyperliquid")
         self.watches = {
             "aster": watch.Watch(self.gateway, "", streams, watch.Futures, healthy and self.aster),
             "binance": watch.Watch(self.gateway, "binance:", self.sick.streams, watch.Futures, None if healthy else self.sick),
-            "hyperliquid": watch.Watch(self.gateway, "hyperliquid:", [f"{coin}@{kind}" for coin in three.COINS for kind in ("book", "bbo")],
+            "hyperliquid": watch.Watch(self.gateway, "hyperliquid:", [f"{coin}@{kind}" for coin in three_venues.COINS for kind in ("book", "bbo")],
                                        watch.Hyperliquid, healthy and self.hyperliquid),
         }
         self.judged = healthy or ("binance",)
@@ -161,7 +161,7 @@ def carry_out(name, options):
     try:
         if not stand.wait(PATIENCE, stage.is_live, 0.1):
             return [], [f"{name}: the streams did not become live"]
-        # What is usual is learned, and the polls have begun.
+        # The gateway has learned the usual gaps between messages, and polls have begun.
         time.sleep(options.phase)
         done, faulty, messages = phases(stage, options)
         ends = {venue: reader.end() for venue, reader in stage.watches.items()}

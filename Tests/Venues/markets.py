@@ -16,7 +16,7 @@ import urllib.parse
 import ear
 import house
 import stand
-import three
+import three_venues
 import truth
 import verdict
 
@@ -36,7 +36,7 @@ class Stage:
         self.futures = {name: stand.Venue(options.executable, 60, 100_000_000, "--seed", options.seed % 100_000 + place)
                         for place, name in enumerate(("aster", "binance"), 1)}
         self.hyperliquid = house.Program(options.executable, "demo-upstream", "hyperliquid")
-        self.gateway = three.gateway(options, self.futures["aster"], self.futures["binance"], self.hyperliquid, "--linger", 10)
+        self.gateway = three_venues.gateway(options, self.futures["aster"], self.futures["binance"], self.hyperliquid, "--linger", 10)
         self.ear = ear.Ear(self.gateway, [*LISTS, MIDDLES, CONTEXTS])
         self.compared = self.single = self.moved = self.values = 0
         self.found, self.planted, self.recent = [], 0, []
@@ -117,7 +117,7 @@ def warm(stage, assets):
 
 def compare_block(stage, assets, options):
     """Compares the rows of Hyperliquid between two blocks."""
-    coins = [asset for asset in assets if asset in three.COINS]
+    coins = [asset for asset in assets if asset in three_venues.COINS]
     for _ in range(10):
         stage.awaited([MIDDLES])
         before = block(stage.hyperliquid, coins)
@@ -144,8 +144,8 @@ def compare_round(stage, options):
     for venue in stage.futures.values():
         venue.fault("still")
     known = {name: table(venue) for name, venue in stage.futures.items()}
-    choice = [asset for asset in sorted(set(three.COINS).union(*known.values())) if asset not in sum(stage.recent, [])]
-    coins = [asset for asset in choice if asset in three.COINS]
+    choice = [asset for asset in sorted(set(three_venues.COINS).union(*known.values())) if asset not in sum(stage.recent, [])]
+    coins = [asset for asset in choice if asset in three_venues.COINS]
     assets = sorted({*stage.dice.sample(coins, min(1, len(coins))), *stage.dice.sample(choice, ASSETS - 1)})
     stage.recent = [*stage.recent, assets][-REST:]
     stage.awaited(LISTS, 2)

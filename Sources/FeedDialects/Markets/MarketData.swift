@@ -58,36 +58,31 @@ extension JSONWriter {
     }
 
     mutating func marketTrades(_ trades: some Sequence<MarketTrade>) {
-        member("trades")
-        array { json in
-            for trade in trades {
-                json.object {
-                    $0.member("id", trade.id)
-                    $0.member("price", trade.price)
-                    $0.member("size", trade.size)
-                    $0.member("side", trade.isBuy ? "buy" : "sell")
-                    $0.member("time", trade.time)
-                }
-            }
+        objects("trades", trades) { trade, json in
+            json.member("id", trade.id)
+            json.member("price", trade.price)
+            json.member("size", trade.size)
+            json.member("side", trade.isBuy ? "buy" : "sell")
+            json.member("time", trade.time)
         }
     }
 
     mutating func marketBars(_ bars: some Sequence<MarketBar>) {
-        member("bars")
-        array { json in
-            for bar in bars {
-                json.object {
-                    $0.member("openTime", bar.openTime)
-                    $0.member("closeTime", bar.closeTime)
-                    $0.member("open", bar.open)
-                    $0.member("high", bar.high)
-                    $0.member("low", bar.low)
-                    $0.member("close", bar.close)
-                    $0.member("volume", bar.volume)
-                    $0.member("tradeCount", bar.trades)
-                }
-            }
+        objects("bars", bars) { bar, json in
+            json.member("openTime", bar.openTime)
+            json.member("closeTime", bar.closeTime)
+            json.member("open", bar.open)
+            json.member("high", bar.high)
+            json.member("low", bar.low)
+            json.member("close", bar.close)
+            json.member("volume", bar.volume)
+            json.member("tradeCount", bar.trades)
         }
+    }
+
+    private mutating func objects<Row>(_ name: StaticString, _ rows: some Sequence<Row>, _ write: (Row, inout JSONWriter) -> Void) {
+        member(name)
+        array { json in for row in rows { json.object { write(row, &$0) } } }
     }
 }
 

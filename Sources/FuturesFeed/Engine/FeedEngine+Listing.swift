@@ -33,15 +33,13 @@ extension FeedEngine {
     /// Reads the list again, because a requested symbol may just have been listed. Call it from any thread.
     package func refreshListing(of upstream: Int) { loop.execute { self.refreshListing(of: upstream, age: Self.listingRefresh) } }
 
-    /// - Parameter age: How old the list must be.
+    /// Reads the list again if it is at least that old. Call it on the engine's loop.
     func refreshListing(of upstream: Int, age: Duration) {
-        loop.assumeIsolated().execute {
-            // Until the first list has arrived, a request for it is already running.
-            guard let readAt = self.performer.value.listingReadAt[upstream], readAt + age <= Moment.current.instant else { return }
-            // Only one request at a time.
-            self.performer.value.listingReadAt[upstream] = Moment.current.instant
-            self.readListing(of: upstream) { _ in }
-        }
+        // Until the first list has arrived, a request for it is already running.
+        guard let readAt = performer.value.listingReadAt[upstream], readAt + age <= Moment.current.instant else { return }
+        // Only one request at a time.
+        performer.value.listingReadAt[upstream] = Moment.current.instant
+        readListing(of: upstream) { _ in }
     }
 
     private func readListing(of upstream: Int, _ done: @escaping (Result<VenueListing, FeedError>) -> Void) {

@@ -1,4 +1,4 @@
-// The order of the market table, and what it leaves out.
+// The order and the filters of the market table.
 
 import { bare } from './venues.js';
 

@@ -15,7 +15,7 @@ function apart(rows, member) {
   return { low, high, apart: minus(high.value, low.value) };
 }
 
-/** What lies between the venues. Only live rows count. @param {object[]} rows of `GET /markets/{asset}`
+/** The differences between venues. Only live rows count. @param {object[]} rows of `GET /markets/{asset}`
  * @returns `live`: the number of live rows; `bid`: the highest bid; `ask`: the lowest ask; `between`: the ask less the bid, negative if the bid of one venue is
  *   above the ask of another; `marks` and `fundings` (per hour): the lowest and the highest, and their difference */
 export function spreads(rows) {

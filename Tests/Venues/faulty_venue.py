@@ -1,4 +1,4 @@
-"""The venue that has the fault: what is done to it, and how that ends."""
+"""The venue with the fault: each fault, and its end."""
 
 import asyncio
 import json
