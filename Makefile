@@ -14,7 +14,7 @@ export SWIFT_BACKTRACE ?= enable=no
 run deb tarball: export BUILD_COMMIT := $(shell git describe --always --abbrev=12 --dirty --exclude '*' 2> /dev/null)
 
 .PHONY: run help check test unit suite suite-whole suite-edge lint format scripts simulate simulate-log defects prove prove-short prove-gate soak sanitize fuzz contract extremes-short proxies browser \
-	conformance graphql agents intrinio bots bots-short sockets sockets-short venues venues-short cluster cluster-check prove-scale bench bench-ingest instructions deb tarball deb-check release release-check site docs setup
+	conformance graphql agents intrinio bots bots-short sockets sockets-short venues venues-short replay replay-short cluster cluster-check prove-scale bench bench-ingest instructions deb tarball deb-check release release-check site docs setup
 .DEFAULT_GOAL := run
 
 run: setup ## Build the gateway and serve the embedded exchange (RUN_ARGS="--venue aster" serves a venue)
@@ -151,6 +151,14 @@ venues: setup ## Show that a fault of one venue changes nothing for the others, 
 venues-short: ## Run a little of the same with the debug build, in about three minutes
 	swift build --product futures-gateway
 	Tests/Venues/venues "$$(swift build --show-bin-path)/futures-gateway" short --seed 1
+
+replay: setup ## Record a tape with outages, and replay it as a venue for unmodified clients (REPLAY_ARGS="record FOLDER --minutes 60")
+	swift build -c release --product futures-gateway
+	Tests/Replay/replay "$$(swift build -c release --show-bin-path)/futures-gateway" $(or $(REPLAY_ARGS),all)
+
+replay-short: ## Do a little of the same with the debug build, in about a minute and a half
+	swift build --product futures-gateway
+	Tests/Replay/replay "$$(swift build --show-bin-path)/futures-gateway" short --seed 1
 
 cluster: setup ## Run three servers of the log, an exchange, two ingests and two edges on this machine, and print their addresses
 	swift build -c release --product futures-gateway

@@ -19,6 +19,8 @@ public struct GatewayConfiguration: Sendable {
     public var cluster: ClusterConfiguration?
     /// The recording on disk; nil for none.
     public var tape: TapeConfiguration?
+    /// The recording that this gateway serves instead of its upstreams; nil for none.
+    public var replay: ReplayConfiguration?
     /// How long a stopping gateway continues to serve while `/readyz` and `/servez` return 503, so that load balancers send no more requests when it
     /// closes.
     public var drainDelay: Duration = .zero

@@ -13,9 +13,10 @@ public final class GatewayService: Service {
     private let configuration: GatewayConfiguration
     private let logger: Logger
     private let listening: @Sendable (String) -> Void
-    /// The feed of a standalone gateway, or the node of a cluster.
+    /// The feed of a standalone gateway, the node of a cluster, or a recording.
     private let engine: FeedEngine?
     private let node: LogNode?
+    private let replay: ReplayFeed?
     let hub: EventHub
     private let loops: [EventStreamLoop]
     private let server: HTTPServer
@@ -49,20 +50,29 @@ public final class GatewayService: Service {
         frames = configuration.tape.flatMap { Self.frames($0, logger) }
         var configuration = configuration
         configuration.feed.recorder = frames
+        if configuration.replay != nil { configuration.feed.venue = configuration.feed.venue.simulated(by: "replay") }
         let feed: any ServedFeed
         // A cluster continues from its own log, not from the tape.
-        let past = configuration.cluster == nil ? configuration.tape.flatMap { RecordedPast($0, configuration, logger) } : nil
-        if let cluster = configuration.cluster {
+        let continues = configuration.cluster == nil && configuration.replay == nil
+        let past = continues ? configuration.tape.flatMap { RecordedPast($0, configuration, logger) } : nil
+        if let recording = configuration.replay {
+            let replay = ReplayFeed(recording, dialect: configuration.feed.dialect, logger: logger) {
+                try TapePlayer(TapeReader(TapeDirectory(recording.directory)), from: recording.from, reach: TapeFeeder.listReach)
+            }
+            (engine, node, self.replay, feed) = (nil, nil, replay, replay)
+        } else if let cluster = configuration.cluster {
             let node = LogNode(cluster, feed: configuration.feed, logger: logger)
-            (engine, self.node, feed) = (nil, node, node)
+            (engine, self.node, replay, feed) = (nil, node, nil, node)
         } else {
             let epoch: ClosedRange<UInt64> = past == nil ? .min ... .max : 1 ... .max
             let engine = configuration.feed.engine(epoch: .random(in: epoch), past: past?.feed.epochs, logger)
-            (self.engine, node, feed) = (engine, nil, engine)
+            (self.engine, node, replay, feed) = (engine, nil, nil, engine)
         }
         // Prepared snapshots get 1/16 of the memory for events.
         let prepared = PreparedAnswers(maximumBytes: configuration.events.maximumRingBytes / 16)
         var events = configuration.events
+        // In a replay, only the recording closes sockets: how long a client takes between two steps does not count.
+        if configuration.replay != nil { events.sockets.patience = .seconds(1 << 30) }
         // Kept answers of the venue get another 1/16.
         events.maximumRingBytes -= events.maximumRingBytes / 8
         let gatekeeper = Gatekeeper(rules: configuration.access)
@@ -103,7 +113,9 @@ public final class GatewayService: Service {
         let agents = AgentHandlers(hub: hub, loops: loops)
         let metrics = MetricsHandler(hub: hub, memory: memory, mirrors: mirrors, agents: agents.tally, tape: tape, frames: frames, log: log)
         let recorded = TapeHandlers(hub: hub, tape: tape, worker: worker, replays: replays, configuration: configuration.tape)
-        let router = Routes.router(hub: hub, loops: loops, metrics: metrics, mirrors: mirrors, recorded: recorded, agents: agents, access: access)
+        let router = Routes.router(
+            hub: hub, loops: loops, metrics: metrics, mirrors: mirrors, recorded: recorded, replay: ReplayHandlers(hub: hub, feed: replay), agents: agents,
+            access: access)
         server = HTTPServer(
             configuration: http, router: router, prepared: prepared, admitsPrepared: access.admitsPrepared,
             malformed: { VenueHandlers.malformed($0, mirrors) }
@@ -142,6 +154,7 @@ public final class GatewayService: Service {
     public func start() throws -> UInt16 {
         engine?.loadListings()
         node?.start()
+        replay?.start()
         tape?.start()
         frames?.start()
         worker?.start()
@@ -152,7 +165,9 @@ public final class GatewayService: Service {
         let host = configuration.http.host.contains(":") ? "[\(configuration.http.host)]" : configuration.http.host
         let url = "\(configuration.http.identity == nil ? "http" : "https")://\(host):\(port)"
         logger.notice("listening", metadata: ["url": "\(url)", "venue": "\(configuration.feed.venue.upstream.name)"])
-        if configuration.feed.venue.upstream.isSimulated {
+        if configuration.replay != nil {
+            logger.notice("REPLAY: the data is of the past", metadata: ["like": "\(configuration.feed.venue.name)"])
+        } else if configuration.feed.venue.upstream.isSimulated {
             logger.notice("DEMO: the data is simulated", metadata: ["like": "\(configuration.feed.venue.name)"])
         }
         listening(url)
@@ -212,6 +227,7 @@ public final class GatewayService: Service {
         for loop in loops { loop.stop() }
         await engine?.stop()
         await node?.stop()
+        await replay?.stop()
         // The newest event may belong to a stream that is not recorded.
         if let head = engine?.head {
             tape?.record(TapedRecord(FeedRecord(.resigned, of: "-", [UInt8(ascii: "-")]), id: head, at: Moment.current.wallClock))

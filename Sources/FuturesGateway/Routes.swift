@@ -5,8 +5,8 @@ import MicroHTTP
 /// The route table, in the order of `openapi.yaml`.
 enum Routes {
     static func router(
-        hub: EventHub, loops: [EventStreamLoop], metrics: MetricsHandler, mirrors: [VenueMirror], recorded: TapeHandlers, agents: AgentHandlers,
-        access: Access
+        hub: EventHub, loops: [EventStreamLoop], metrics: MetricsHandler, mirrors: [VenueMirror], recorded: TapeHandlers, replay: ReplayHandlers,
+        agents: AgentHandlers, access: Access
     ) -> Router {
         let streams = StreamHandlers(hub: hub)
         let events = EventHandlers(hub: hub, loops: loops, recorded: recorded)
@@ -40,6 +40,9 @@ enum Routes {
         router.on("POST", "/mcp", body: AgentHandlers.maximumBodyBytes, agent)
         router.on("GET", "/tape", access.guarded(.operation(.read), recorded.overview))
         router.on("GET", "/tape/{name}", access.guarded(.operation(.read), parameters: ["from", "to", "after"], recorded.lines))
+        router.on("GET", "/replay", access.guarded(.operation(.read), replay.overview))
+        let step = access.guarded(.operation(.control), parameters: ["ms", "until", "messages", "events"], replay.step)
+        router.on("POST", "/replay/step", step)
         for mirror in mirrors { VenueHandlers(mirror: mirror).addRoutes(to: &router, access) }
         if !mirrors.isEmpty {
             SocketHandlers(hub: hub, loops: loops).addRoutes(to: &router, access)

@@ -95,13 +95,15 @@ package struct FeedRecord: Sendable, Equatable {
         case ended = 0x7A, nothing = 0x6F
         // "k", "i", "v", "l", "g": state that is not an event. "e", "q": an epoch starts, and its writer leaves.
         case checkpoint = 0x6B, incidents = 0x69, verified = 0x76, listing = 0x6C, gauges = 0x67
+        // "L": the venue's list of symbols as the venue sent it, on tapes only.
+        case venueList = 0x4C
         // "m", "M": a message of the venue for readers of its sockets, after the events that it caused, or a gap between such messages.
         case message = 0x6D, messagesLost = 0x4D
         case epoch = 0x65, resigned = 0x71
 
         package var isNumbered: Bool {
             switch self {
-            case .checkpoint, .incidents, .verified, .listing, .gauges, .message, .messagesLost, .epoch, .resigned: false
+            case .checkpoint, .incidents, .verified, .listing, .venueList, .gauges, .message, .messagesLost, .epoch, .resigned: false
             default: true
             }
         }
@@ -135,7 +137,7 @@ package struct FeedRecord: Sendable, Equatable {
             case .connected: "connect"
             case .disconnected: "disconnect"
             case .status: "status"
-            case .ended, .nothing, .checkpoint, .incidents, .verified, .listing, .gauges, .message, .messagesLost, .epoch, .resigned: nil
+            case .ended, .nothing, .checkpoint, .incidents, .verified, .listing, .venueList, .gauges, .message, .messagesLost, .epoch, .resigned: nil
             }
         }
     }
@@ -158,9 +160,18 @@ package struct FeedRecord: Sendable, Equatable {
 
     /// A record for a message of the venue.
     package init(_ message: VenueMessage) {
-        // Between JSON's tokens a line's end means the same as a space. Inside strings there is none (RFC 8259 §7).
-        let text = message.text.map { $0.contains(UInt8(ascii: "\n")) ? $0.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: " ") : $0 } : $0 }
+        let text = message.text.map(Self.line)
         self.init(text == nil ? .messagesLost : .message, of: message.stream.description, text?[...] ?? [UInt8(ascii: "-")])
+    }
+
+    /// A record for a venue's list of symbols.
+    ///
+    /// - Parameter upstream: The name of the upstream; empty for the first one.
+    package init(venueList: [UInt8], of upstream: String) { self.init(.venueList, of: upstream.isEmpty ? "-" : upstream, Self.line(venueList)[...]) }
+
+    /// A JSON text without line ends. Between JSON's tokens a line's end means the same as a space. Inside strings there is none (RFC 8259 §7).
+    private static func line(_ text: [UInt8]) -> [UInt8] {
+        text.contains(UInt8(ascii: "\n")) ? text.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: " ") : $0 } : text
     }
 
     /// A record for numbers whose events are not in this log.

@@ -142,6 +142,8 @@ struct MirrorView: Sendable {
     var streams: [FuturesServiceStreamName: MirroredStream] = [:]
     /// The listings that were read, by the name of the upstream; the first one has an empty name.
     var listings: [String: VenueListing] = [:]
+    /// The venues' own lists, likewise; only a tape has them.
+    var venueLists: [String: ArraySlice<UInt8>] = [:]
     /// The ingest's state; nil before it was read.
     var gauges: IngestGauges?
     var clock = WriterClock()
@@ -168,6 +170,7 @@ struct MirrorView: Sendable {
             switch record.kind {
             case .listing:
                 if let listing = ListingRecord.listing(record.body) { listings[ListingRecord.upstream(record.subject)] = listing }
+            case .venueList: venueLists[ListingRecord.upstream(record.subject)] = record.body
             case .gauges: gauges = IngestGauges(record.body) ?? gauges
             case .verified:
                 VerifiedRecord.read(record.body) { if let name = name($0), streams[name] != nil { streams[name]?.verifiedAt = $1 } }

@@ -11,8 +11,7 @@ struct FuturesGatewayCommand: AsyncParsableCommand {
         version: "\(GatewayService.version) (commit \(GatewayService.commit))",
         subcommands: [
             ServeCommand.self, CheckConfigCommand.self, HashKeyCommand.self, HealthCommand.self, WatchCommand.self, TapeCommand.self,
-            DemoExchangeCommand.self,
-            DemoUpstreamCommand.self,
+            ReplayCommand.self, DemoExchangeCommand.self, DemoUpstreamCommand.self,
         ])
 }
 

@@ -22,44 +22,56 @@ struct ServeCommand: AsyncParsableCommand {
     var printConfig = false
 
     func run() async throws {
-        let (flags, environment) = (flags.given, ProcessInfo.processInfo.environment)
-        let read: @Sendable () throws(Mistakes) -> ServeConfiguration = { () throws(Mistakes) in
-            try ServeConfiguration(flags: flags, environment: environment)
-        }
-        let configuration: ServeConfiguration
-        do throws(Mistakes) { configuration = try read() } catch { throw error.report() }
-        guard !printConfig else { return announce(String(configuration.settings.yaml.dropLast())) }
-        shareAllocatorArenas()
-        let threshold = LogThreshold(configuration.settings.logLevel)
-        let writer = ProgramLogWriter(format: configuration.settings.logFormat ?? .standard)
-        // The last lines of the log often say why the program ended.
-        defer { writer.flush(within: .seconds(1)) }
-        let logger = Logger(label: "futures-gateway") { _ in ProgramLogHandler(writer: writer, threshold: threshold) }
-        var services: [any Service] = []
-        var gatewayConfiguration = configuration.gateway
-        gatewayConfiguration.http.inheritedSocket = ServiceManager.inheritedSocket(environment)
-        if configuration.settings.demo {
-            let exchange = DemoExchange(configuration: DemoExchangeConfiguration())
-            _ = try await exchange.start()
-            let venue = gatewayConfiguration.feed.venue
-            gatewayConfiguration.feed.venue = venue.at(restURLs: [exchange.restURL], webSocketURLs: [exchange.webSocketURL]).simulated(by: "demo")
-            services.append(RunningExchange(stop: exchange.stop))
-            services += try await DemoUpstreams.start(for: &gatewayConfiguration.feed)
-        }
-        let venue = services.isEmpty ? gatewayConfiguration.feed.venue.name : "the embedded exchange"
-        let gateway = GatewayService(
-            configuration: gatewayConfiguration, logger: logger, log: { writer.counts },
-            listening: {
-                announce("FuturesGateway serves \(venue) at \($0)")
-                ServiceManager.tell("READY=1", environment)
-            })
-        let reload = Reload(
-            signals: await UnixSignalsSequence(trapping: .sighup), reloadables: Reloadable.all(configuration.settings.list, threshold, gateway),
-            logger: logger, started: configuration, read: read)
-        let group = ServiceGroup(
-            configuration: ServiceGroupConfiguration(
-                services: services + [gateway, reload, Stopping(environment: environment)], gracefulShutdownSignals: [.sigterm, .sigint],
-                logger: logger))
-        try await group.run()
+        try await serve(flags: flags.given, printConfig: printConfig)
     }
+}
+
+/// Runs a gateway until a signal ends it.
+///
+/// - Parameters:
+///   - flags: The settings of the command line.
+///   - printConfig: Whether to print the settings instead.
+///   - replay: The recording to serve instead of a venue; nil for none.
+func serve(flags: [String: String], printConfig: Bool = false, replay: ReplayConfiguration? = nil) async throws {
+    let environment = ProcessInfo.processInfo.environment
+    let read: @Sendable () throws(Mistakes) -> ServeConfiguration = { () throws(Mistakes) in
+        try ServeConfiguration(flags: flags, environment: environment)
+    }
+    let configuration: ServeConfiguration
+    do throws(Mistakes) { configuration = try read() } catch { throw error.report() }
+    guard !printConfig else { return announce(String(configuration.settings.yaml.dropLast())) }
+    shareAllocatorArenas()
+    let threshold = LogThreshold(configuration.settings.logLevel)
+    let writer = ProgramLogWriter(format: configuration.settings.logFormat ?? .standard)
+    // The last lines of the log often say why the program ended.
+    defer { writer.flush(within: .seconds(1)) }
+    let logger = Logger(label: "futures-gateway") { _ in ProgramLogHandler(writer: writer, threshold: threshold) }
+    var services: [any Service] = []
+    var gatewayConfiguration = configuration.gateway
+    gatewayConfiguration.http.inheritedSocket = ServiceManager.inheritedSocket(environment)
+    if let replay {
+        (gatewayConfiguration.replay, gatewayConfiguration.tape, gatewayConfiguration.cluster) = (replay, nil, nil)
+    } else if configuration.settings.demo {
+        let exchange = DemoExchange(configuration: DemoExchangeConfiguration())
+        _ = try await exchange.start()
+        let venue = gatewayConfiguration.feed.venue
+        gatewayConfiguration.feed.venue = venue.at(restURLs: [exchange.restURL], webSocketURLs: [exchange.webSocketURL]).simulated(by: "demo")
+        services.append(RunningExchange(stop: exchange.stop))
+        services += try await DemoUpstreams.start(for: &gatewayConfiguration.feed)
+    }
+    let venue = replay.map { "the tape \($0.directory)" } ?? (services.isEmpty ? gatewayConfiguration.feed.venue.name : "the embedded exchange")
+    let gateway = GatewayService(
+        configuration: gatewayConfiguration, logger: logger, log: { writer.counts },
+        listening: {
+            announce("FuturesGateway serves \(venue) at \($0)")
+            ServiceManager.tell("READY=1", environment)
+        })
+    let reload = Reload(
+        signals: await UnixSignalsSequence(trapping: .sighup), reloadables: Reloadable.all(configuration.settings.list, threshold, gateway),
+        logger: logger, started: configuration, read: read)
+    let group = ServiceGroup(
+        configuration: ServiceGroupConfiguration(
+            services: services + [gateway, reload, Stopping(environment: environment)], gracefulShutdownSignals: [.sigterm, .sigint],
+            logger: logger))
+    try await group.run()
 }

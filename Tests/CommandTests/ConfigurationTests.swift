@@ -236,6 +236,7 @@ import Testing
         let samples = [
             "cluster-role": "ingest", "cluster-servers": "nats://a.example:4222", "cluster-name": "a-1", "cluster-credentials": credentials.path,
             "cluster-trust": certificate.path, "cluster-hot-standby": "true", "tape-directory": "/tmp/tape", "tape-streams": "'btcusdt@*'",
+            "tape-messages": "true",
             "venue": "binance", "rest-url": "https://me:pa55@a.example,http://[::1]:80", "ws-url": "wss://a.example", "upstreams": upstreams,
             "line-addresses": "127.0.0.2,127.0.0.3", "line-proxies": "http://me:pa55@a.example:3128,http://b.example",
             "pinned": "[btcusdt@markPrice, '!assetIndex@arr', 'prices:q']", "host": "'::1'", "allowed-hosts": "a.example,b.example",

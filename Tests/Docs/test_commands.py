@@ -14,7 +14,7 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILT = next((file for kind in ("debug", "release") if (file := ROOT / ".build" / kind / "futures-gateway").exists()), None)
-OTHER_GATEWAY = {"tape.md", "install.md"}
+OTHER_GATEWAY = {"tape.md", "replay.md", "install.md"}
 """Pages whose gateway is another one: with a tape, or at another port."""
 PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page.name not in OTHER_GATEWAY)]
 RECIPES = ROOT / "docs" / "start" / "recipes.md"

@@ -24,7 +24,7 @@ import Testing
         let feeder = try await engine.loop.submit {
             let inherited = streams.map { InheritedStream(name: $0, content: nil, isLost: false) }
             engine.inherit(inherited, because: "a test", behind: 10, for: engine.add(nil), heardAt: Moment.current.instant)
-            let feeder = TapeFeeder(tape, [pattern], after: nil)
+            let feeder = TapeFeeder(tape, TapeConfiguration(directory: "", streams: [pattern]), after: nil)
             feeder.tick(engine) { streams }
             for stream in streams { #expect(engine.checkpoint(of: stream) == nil) }
             return NIOLoopBound(feeder, eventLoop: engine.loop)

@@ -46,10 +46,12 @@ extension FeedEngine {
         let dialect = parts[upstream]
         guard let request = dialect.listingRequest(host: read { core, _ in core.restHost(of: upstream) }) else { return }
         get(request, from: upstream).assumeIsolated().whenComplete { result in
-            let listing = result.mapError { FeedError(transport: $0) }.flatMap { dialect.decodeListing(RESTAnswer($0)) }
+            let answer = result.map { RESTAnswer($0) }
+            let listing = answer.mapError { FeedError(transport: $0) }.flatMap { dialect.decodeListing($0) }
             guard !self.isStopped else { return }
             switch listing {
             case .success(let listing):
+                if case .success(let answer) = answer { self.listener?.receive(venueList: answer.body, of: upstream) }
                 self.note(reached: request.url)
                 self.readSessions(of: upstream, for: listing)
             case .failure(let error):

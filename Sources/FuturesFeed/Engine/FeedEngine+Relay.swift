@@ -71,6 +71,7 @@ extension FeedEngine {
             }
             // The gateway must have the list that its readers have, so that it accepts every symbol in a relayed one.
             if case .success(let told) = answer, told.status == 200, let listing = rest.listing(relay.request, told.body) {
+                self.listener?.receive(venueList: told.body, of: upstream)
                 self.takeListing(listing, of: upstream)
             }
             if let name = relay.name, case .success(let told) = answer,

@@ -231,6 +231,8 @@ package final class FeedEngine: Sendable {
         performer.value.timer = (deadline, task)
     }
 
+    var listener: (any FeedListener)? { state.withLockedValue { $0.listener } }
+
     private func perform(_ effect: FeedEffect) {
         switch effect {
         case .publish(let event):
@@ -241,7 +243,7 @@ package final class FeedEngine: Sendable {
         case .tell(let id, let event):
             deliver(event, to: id)
         case .passOn(let message):
-            state.withLockedValue { $0.listener }?.receive(message)
+            listener?.receive(message)
         case .connect(let id, let endpoint, let host, let line):
             connect(id, endpoint: endpoint, line: line, dialect.route(endpoint: endpoint, host: host))
         case .subscribe(let id, let names, let request):

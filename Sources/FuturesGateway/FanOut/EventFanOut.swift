@@ -51,6 +51,8 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     /// When the oldest event since the last `enqueueReaders` was received, monotonic nanoseconds.
     var oldestReceipt = Int64.max
     var compression: Compression
+    /// Called once every reader has everything.
+    private var awaitingSent: [@Sendable () -> Void] = []
 
     init(limits: GatewayConfiguration.Events, callbacks: Callbacks, inbox: FanOutInbox) {
         self.limits = limits
@@ -69,6 +71,15 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         compressDue(now)
         sweep(now)
         takeTurns(now)
+        if !awaitingSent.isEmpty { tellSent() }
+    }
+
+    /// Calls back if every reader has everything. A full socket becomes writable, or its reader is ended after a while.
+    private func tellSent() {
+        guard queuedClients.isEmpty, !clients.indices.contains(where: { clients.contains($0) && clients[$0].isBlocked }) else { return }
+        let callbacks = awaitingSent
+        awaitingSent = []
+        for callback in callbacks { callback() }
     }
 
     /// Zero while readers are queued; otherwise the time until `nextTurnAt`, but at least 5 ms, so that many paced readers share a wake-up.
@@ -98,12 +109,14 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         guard isRead(stream) else { return }
         clients[stream.slot].isBlocked = false
         settle(stream.slot, flush(&clients[stream.slot], Self.now))
+        if !awaitingSent.isEmpty { tellSent() }
     }
 
     func streamDidClose(_ stream: EventStream) {
         guard unclaimed.remove(stream) == nil else { return }
         guard isRead(stream) else { return assertionFailure("A stream closed that was never opened, or that the fan-out had ended itself.") }
         forget(stream.slot)
+        if !awaitingSent.isEmpty { tellSent() }
     }
 
     static var now: Int64 { Moment.current.instant.nanoseconds }
@@ -145,6 +158,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         case .limit(let quota):
             ringQuota = quota
             compression.limit(to: quota)
+        case .whenSent(let callback): awaitingSent.append(callback)
         case .measure(let answer):
             answer(reading)
         }

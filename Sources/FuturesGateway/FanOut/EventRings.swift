@@ -100,6 +100,23 @@ final class EventRings: @unchecked Sendable {
         }
     }
 
+    /// Calls back, on any thread, when every reader has everything that its rings have. Call it on the feed's thread.
+    func whenSent(_ callback: @escaping @Sendable () -> Void) {
+        let threads = inboxes.indices.filter { isTold[$0] }
+        guard !threads.isEmpty else { return callback() }
+        let missing = NIOLockedValueBox(threads.count)
+        for thread in threads {
+            inboxes[thread].post(
+                .whenSent {
+                    let isLast = missing.withLockedValue { missing in
+                        missing -= 1
+                        return missing == 0
+                    }
+                    if isLast { callback() }
+                })
+        }
+    }
+
     /// Counts one reader less.
     func leave(_ number: UInt64) {
         let thread = thread(of: number)

@@ -23,7 +23,7 @@ extension EventHub {
     func record(on tape: Tape, _ configuration: TapeConfiguration, after position: TapePosition?) {
         let last = position.map { EventID(epoch: $0.epoch, sequence: $0.next &- 1) }
         run { hub in
-            hub.state.value.tape = TapeFeeder(tape, configuration.streams, after: last)
+            hub.state.value.tape = TapeFeeder(tape, configuration, after: last)
             let period = TimeAmount(TapeFeeder.period)
             hub.feed.loop.scheduleRepeatedTask(initialDelay: period, delay: period) { _ in hub.recordContents() }
         }

@@ -135,6 +135,10 @@ final class EventHub: FeedListener {
         }
     }
 
+    func whenSent(_ done: @escaping @Sendable () -> Void) { rings.whenSent(done) }
+
+    func receive(venueList: [UInt8], of upstream: Int) { state.value.tape?.note(venueList: venueList, of: upstream) }
+
     func receiveContent(of name: FuturesServiceStreamName) {
         forgetAnswers(name)
         noteChange(of: name)
@@ -235,7 +239,17 @@ final class EventHub: FeedListener {
         for name in names { _ = stream(name) }
         let new = state.value.streams.retain(names)
         if !new.isEmpty { feed.step(.observe(demand, new, forceFetch: false)) }
+        for name in new { tapeMessages(of: name) }
         if forceFetch { for name in names { feed.step(.refetch(name)) } }
+    }
+
+    /// Has the venue's messages of a stream passed on to the tape, if it records them.
+    private func tapeMessages(of name: FuturesServiceStreamName) {
+        guard let stream = state.value.streams[name], !stream.areMessagesTaped, state.value.tape?.recordsMessages(of: name) == true,
+            isSentByVenue(name), feed.dialect.upstreams[feed.dialect.upstream(of: name)].venue != nil
+        else { return }
+        stream.areMessagesTaped = true
+        if stream.sockets == 0 { feed.step(.passOn(name, true)) }
     }
 
     /// Counts one reader less of each stream. After the last one, the linger starts.

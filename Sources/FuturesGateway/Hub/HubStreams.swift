@@ -17,6 +17,8 @@ final class HubStream {
     var cache = SnapshotCache()
     /// How many of its readers are sockets.
     var sockets = 0
+    /// Whether the tape records the venue's messages of it.
+    var areMessagesTaped = false
     /// How long its sockets have had no current data.
     var patience = SocketPatience()
     /// The index of its kind in the tally; nil before its first event.

@@ -10,6 +10,8 @@ public struct TapeConfiguration: Sendable {
     public var keep: Duration
     /// The maximum size of all files together in bytes, at least 16 MiB. If necessary, the oldest events are dropped before `keep` has passed.
     public var bytes: Int
+    /// Whether the venue's messages and its list of symbols are recorded with the events, so that the tape can be replayed as a venue.
+    public var recordsMessages = false
     /// The maximum size of the venue's recorded raw messages in bytes; zero to record none.
     public var frameBytes = 0
 

@@ -20,6 +20,13 @@ final class TapeFeeder {
     private var gaps: UInt64 = 0
     /// The newest event of a recorded stream; nil if there was none.
     private(set) var last: EventID?
+    /// The newest event of any stream; nil if there was none.
+    private var newest: EventID?
+    /// Whether the venue's messages and lists are recorded.
+    private let recordsMessages: Bool
+    /// The venues' newest lists, and when they were last recorded.
+    private var lists: [Int: [UInt8]] = [:]
+    private var listsAt: Instant?
 
     /// How often `tick` is called.
     static let period = Duration.milliseconds(100)
@@ -30,9 +37,17 @@ final class TapeFeeder {
     private static let mostNames = 100_000
     /// How far back, in ms, the tape must be read to find every stream's content: a turn and a margin.
     static let reach: Int64 = 75_000
+    /// How often the venues' lists are recorded, and how far back in ms a tape must be read to find them.
+    private static let listPeriod = Duration.seconds(600)
+    static let listReach: Int64 = 690_000
 
     /// - Parameter last: The last event that was already on the tape.
-    init(_ tape: Tape, _ patterns: [StreamPattern], after last: EventID?) { (self.tape, self.patterns, self.last) = (tape, patterns, last) }
+    init(_ tape: Tape, _ configuration: TapeConfiguration, after last: EventID?) {
+        (self.tape, patterns, recordsMessages, self.last) = (tape, configuration.streams, configuration.recordsMessages, last)
+    }
+
+    /// Whether the venue's messages of a stream are recorded.
+    func recordsMessages(of name: FuturesServiceStreamName) -> Bool { recordsMessages && records(name) }
 
     private func records(_ name: FuturesServiceStreamName) -> Bool {
         if let known = isRecorded[name] { return known }
@@ -44,9 +59,20 @@ final class TapeFeeder {
     }
 
     func record(_ event: EncodedEvent) {
+        newest = event.id
         guard records(event.stream) else { return }
         last = event.id
         put(event.record, event.id)
+    }
+
+    /// Records a message of the venue, after the events that it caused.
+    func record(_ message: VenueMessage, _ feed: any ServedFeed) { put(FeedRecord(message), newest ?? feed.head) }
+
+    /// Notes a venue's newest list. `tick` records it.
+    func note(venueList: [UInt8], of upstream: Int) {
+        guard recordsMessages else { return }
+        if lists[upstream] == nil { listsAt = nil }
+        lists[upstream] = venueList
     }
 
     private func put(_ record: FeedRecord, _ id: EventID) {
@@ -66,6 +92,11 @@ final class TapeFeeder {
     func tick(_ feed: any ServedFeed, _ names: () -> [FuturesServiceStreamName]) {
         let (head, now, gaps) = (feed.head, Moment.current.instant, tape.reading.gaps)
         guard feed.hasToldAll else { return }
+        newest = head
+        if !lists.isEmpty, listsAt.map({ $0 + Self.listPeriod <= now }) ?? true {
+            for (upstream, list) in lists { put(FeedRecord(venueList: list, of: feed.dialect.logName(of: upstream)), head) }
+            listsAt = now
+        }
         let hasGap = gaps != self.gaps
         if hasGap || due.isEmpty && beganAt.map({ $0 + Self.turn <= now }) ?? true {
             due = names().filter(records)

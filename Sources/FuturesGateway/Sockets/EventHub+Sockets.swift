@@ -39,11 +39,16 @@ extension EventHub {
         return names.compactMap { text in
             guard let local = FuturesServiceStreamName(text), local.description == text, local.prefix == nil else { return nil }
             let name = local.at(venue: prefix)
-            guard let traits = feed.dialect.traits(of: name), !traits.isPolled, name.channel != .bar else { return nil }
+            guard isSentByVenue(name) else { return nil }
             guard !feed.knows(name) else { return name }
             feed.refreshListing(of: upstream)
             return nil
         }
+    }
+
+    /// Whether the sockets of a venue have the stream: the gateway neither polls it nor builds it from trades.
+    func isSentByVenue(_ name: FuturesServiceStreamName) -> Bool {
+        feed.dialect.traits(of: name).map { !$0.isPolled } == true && name.channel != .bar
     }
 
     /// The prefix of a venue's streams; nil for the first one.
@@ -147,7 +152,7 @@ extension EventHub {
             stream.sockets += 1
             guard stream.sockets == 1 else { continue }
             stream.patience = SocketPatience()
-            feed.step(.passOn(name, true))
+            if !stream.areMessagesTaped { feed.step(.passOn(name, true)) }
             // The venue's `depth` is now answered from this book, if it is the newest.
             if name.channel == .depth { for book in Self.books(like: name) { forgetAnswers(book) } }
         }
@@ -193,7 +198,7 @@ extension EventHub {
             guard let stream = state.value.streams[name], stream.sockets > 0 else { continue }
             stream.sockets -= 1
             guard stream.sockets == 0 else { continue }
-            feed.step(.passOn(name, false))
+            if !stream.areMessagesTaped { feed.step(.passOn(name, false)) }
             for format in [EventFormat.frames, .combinedFrames] {
                 if let ring = stream.rings[format.rawValue] { rings.remove(ring) }
                 stream.rings[format.rawValue] = nil
@@ -232,8 +237,13 @@ extension EventHub {
         }
     }
 
+    /// How many streams all sockets together read, each counted once per socket.
+    var subscriptionsOfSockets: Int { state.value.streams.names.reduce(0) { $0 + (state.value.streams[$1]?.sockets ?? 0) } }
+
     func receive(_ message: VenueMessage) {
-        guard let stream = state.value.streams[message.stream], stream.sockets > 0 else { return }
+        guard let stream = state.value.streams[message.stream] else { return }
+        if stream.areMessagesTaped { state.value.tape?.record(message, feed) }
+        guard stream.sockets > 0 else { return }
         guard let text = message.text else {
             return endSockets(of: [message.stream], code: "lost") { "Messages of \($0) are missing." }
         }

@@ -32,12 +32,14 @@ struct AnswerPlan {
     private(set) var isForSocket = false
     /// Whether the last bar counts as the newest although its end has passed.
     private(set) var believesSilence = false
+    private let patience: Duration
     private var contentDeadline: Instant?
     private var hasFetchedNewest = false
     private var hasFetchedBars = false
     private var hasRefilled = false
 
-    init(_ reading: VenueReading) { self.reading = reading }
+    /// - Parameter patience: How long to wait for a stream that has no data yet.
+    init(_ reading: VenueReading, patience: Duration) { (self.reading, self.patience) = (reading, patience) }
 
     /// Answers from this book, which sockets read: the client of one of them may have asked.
     mutating func join(_ book: FuturesServiceStreamName) {
@@ -65,7 +67,7 @@ struct AnswerPlan {
             return .refill
         case .rendering(.body(let body, let until)): return .respond(body, until: until)
         case .unverified(let isComing, let isUsed):
-            let deadline = contentDeadline ?? now + VenueMirror.patience
+            let deadline = contentDeadline ?? now + patience
             contentDeadline = deadline
             guard isComing || isForSocket, now < deadline else { return .relay }
             return .wait(isUsed ? .change : .value, .nanoseconds(deadline.nanoseconds &- now.nanoseconds))

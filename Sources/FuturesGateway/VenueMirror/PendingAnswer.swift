@@ -111,7 +111,7 @@ final class PendingAnswer {
     private func refill(_ plan: AnswerPlan) {
         let name = plan.reading.name
         guard beginToWait(.fetched), hub.isFetching(name) || spend(on: [plan.reading.instead], maxAge: 0) else { return }
-        let number = hub.wait(for: name, .fetch, timeout: VenueMirror.patience, from: ask.caller.address) { [self] _ in
+        let number = hub.wait(for: name, .fetch, timeout: VenueMirror.refillPatience, from: ask.caller.address) { [self] _ in
             awaited = nil
             read(plan)
         }

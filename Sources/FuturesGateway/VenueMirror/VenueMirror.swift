@@ -46,8 +46,8 @@ final class VenueMirror: Sendable {
     /// At most one in this many streams may be held. Beyond that, the stream that would end first is released.
     private static let heldShare = 2
 
-    /// How long a request waits for a stream to start.
-    static let patience = Duration.milliseconds(4_500)
+    /// How long a request waits for a snapshot of a book.
+    static let refillPatience = Duration.milliseconds(4_500)
     /// How long after a bar's end to wait for the next one.
     static let barPatience = Duration.milliseconds(2_500)
     /// Requests for bars without trades use at most this fraction of the venue's weight: one per minute of 2,400.
@@ -92,7 +92,7 @@ final class VenueMirror: Sendable {
         case .refused(let refusal): pending.refuse(refusal)
         case .clock(let body): pending.respond(Array(body(now).utf8), [HTTPHeader("Content-Type", "application/json")])
         case .relay(let relay): pending.relay(relay)
-        case .stream(let reading): pending.read(AnswerPlan(reading))
+        case .stream(let reading): pending.read(AnswerPlan(reading, patience: hub.feed.startPatience))
         }
     }
 

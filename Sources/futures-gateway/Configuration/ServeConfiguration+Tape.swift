@@ -18,6 +18,7 @@ extension ServeConfiguration {
         }
         var tape = TapeConfiguration(directory: directory, streams: settings.tapeStreams ?? [StreamPattern("*")].compactMap(\.self))
         (tape.keep, tape.bytes) = (.seconds(settings.tapeKeep * 3600), settings.tapeBytes)
+        tape.recordsMessages = settings.tapeMessages
         tape.frameBytes = settings.tapeFramesBytes
         return tape
     }

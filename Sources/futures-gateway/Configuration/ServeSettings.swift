@@ -122,6 +122,8 @@ struct ServeSettings: SettingList {
     ) { StreamPattern($0) }
     let tapeKeep = Setting.number("tape-keep", 1...8760, default: 24, "Hours that events are kept on disk")
     let tapeBytes = Setting.number("tape-bytes", 16 << 20...1 << 44, default: 20 << 30, "Maximum bytes of all event files")
+    let tapeMessages = Setting.toggle(
+        "tape-messages", "Also record the venue's messages and its list of symbols, so that replay can serve the tape as a venue")
     let tapeFramesBytes = Setting.number(
         "tape-frames-bytes", 0...1 << 44, default: 0, "Maximum bytes of the venue's messages, recorded as received; 0 records none")
     let logLevel = Setting.choice("log-level", default: Logger.Level.notice, "The lowest severity that is logged")

@@ -7,6 +7,7 @@ import Testing
 
 /// The steps for a request of a venue's path, their order, and their end.
 @Suite struct AnswerPlanTests {
+    private static let patience = Duration.milliseconds(4_500)
     private static let bars = VenueRelay(target: "/fapi/v1/klines?endTime=1", weight: 1, keep: .milliseconds(1000))
 
     /// The plan for the newest bars, as the dialect reads the request.
@@ -15,7 +16,7 @@ import Testing
         let venue = try #require(FuturesDialect(venue: .aster).venueREST())
         let found = try #require(venue.answer(["fapi", "v1", target], target == "klines" ? query : [query[0]], now: 0) { _ in true })
         guard case .stream(let reading) = found.answer else { throw FeedError(.unknownStream, "no stream") }
-        return AnswerPlan(reading)
+        return AnswerPlan(reading, patience: patience)
     }
 
     private static func next(_ plan: inout AnswerPlan, _ found: AnswerPlan.Found, at ms: Int64 = 0, mayAsk: Bool = false) -> AnswerPlan.Step {
@@ -23,7 +24,7 @@ import Testing
     }
 
     @Test func eachFindingHasItsStep() throws {
-        let waits = VenueMirror.patience
+        let waits = Self.patience
         let table: [(AnswerPlan.Found, AnswerPlan.Step)] = [
             (.noStream, .relay), (.rendering(.lacks), .relay), (.rendering(.body([1], until: 5)), .respond([1], until: 5)),
             (.unverified(isComing: true, isUsed: false), .wait(.value, waits)), (.unverified(isComing: true, isUsed: true), .wait(.change, waits)),

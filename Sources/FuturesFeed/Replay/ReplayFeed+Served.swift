@@ -1,0 +1,141 @@
+package import FeedCore
+package import FeedDialects
+package import FeedObserving
+import NIOConcurrencyHelpers
+import NIOCore
+import Replication
+
+extension ReplayFeed: ServedFeed {
+    package var peers: (any FeedPeers)? { nil }
+
+    package func add(_ reader: (any FeedReader)?) -> ObserverID {
+        shared.withLockedValue {
+            $0.lastObserver += 1
+            return ObserverID($0.lastObserver)
+        }
+    }
+
+    package func listen(_ listener: any FeedListener) { shared.withLockedValue { $0.listener = listener } }
+
+    /// The past has no venue to subscribe at. The first reader of a stream lets time begin, and a fetch fails.
+    package func step(_ input: FeedInput) {
+        loop.execute {
+            switch input {
+            case .observe: self.beginSoon()
+            case .refetch(let name):
+                let error = FeedError(.noSnapshotSource, "A replay cannot fetch \(name) again: the venue's REST of that time is not recorded.")
+                let (listener, head) = self.shared.withLockedValue { ($0.listener, $0.feed.head) }
+                listener?.receive(.notice(name, head, .failed(error, fetch: true)))
+            default: break
+            }
+        }
+    }
+
+    package var isServing: Bool { shared.withLockedValue { $0.phase != .reading } }
+    package func passDueDeadlines() {}
+    package var head: EventID { shared.withLockedValue { $0.feed.head } }
+    /// Events are delivered as they are read.
+    package var hasToldAll: Bool { true }
+    package func floor(before id: EventID) -> UInt64 { shared.withLockedValue { $0.feed.floor } }
+    package func canResume(behind id: EventID) -> Bool {
+        shared.withLockedValue { $0.feed.epochs.contains(id) && (id.epoch != $0.feed.head.epoch || id.sequence >= $0.feed.floor) }
+    }
+    package func isBehind(_ id: EventID) -> Bool { false }
+    package func isCut(_ name: FuturesServiceStreamName) -> Bool { false }
+
+    package func values(of names: [FuturesServiceStreamName]) -> FeedValues {
+        shared.withLockedValue { shared in
+            let now = Moment.current.instant
+            let values = names.map { name -> (content: FuturesServiceFeedContent, status: StreamStatus)? in
+                guard let content = shared.feed.content(of: name), let status = status(of: name, shared, now) else { return nil }
+                return (content, status)
+            }
+            return FeedValues(values: values, head: shared.feed.head, now: now)
+        }
+    }
+
+    private func status(of name: FuturesServiceStreamName, _ shared: Shared, _ now: Instant) -> StreamStatus? {
+        guard shared.phase != .reading, let stream = shared.feed.streams[name] else { return nil }
+        var status = stream.status(shared.feed.clock, now: shared.clock.instant(now))
+        let listing = shared.feed.listings[dialect.logName(of: dialect.upstream(of: name))]
+        status.market = listing?.phase(of: name, at: shared.clock.time(now)) ?? .open
+        return status
+    }
+
+    package func status(of name: FuturesServiceStreamName) -> StreamStatus? {
+        shared.withLockedValue { status(of: name, $0, Moment.current.instant) }
+    }
+
+    package func statuses() -> FeedStatuses {
+        shared.withLockedValue { shared in
+            let now = Moment.current.instant
+            return FeedStatuses(
+                streams: shared.feed.streams.keys.compactMap { status(of: $0, shared, now) }, lines: shared.feed.gauges?.lines ?? [],
+                knowsSymbols: parts.indices.map {
+                    parts[$0].listingRequest(host: 0) == nil ? nil : shared.feed.listings[dialect.logName(of: $0)] != nil
+                }, now: now, trouble: shared.trouble)
+        }
+    }
+
+    package func passesMessagesOn(_ name: FuturesServiceStreamName) -> Bool { true }
+    package func whenPassingOn(_ names: [FuturesServiceStreamName], _ done: @escaping () -> Void) { done() }
+
+    package func newestMessage(of name: FuturesServiceStreamName) -> [UInt8]? {
+        shared.withLockedValue { shared in shared.feed.streams[name].flatMap { $0.state == .live && !$0.isDown ? $0.newestMessage : nil } }
+    }
+
+    package func incidents(of name: FuturesServiceStreamName) -> [StreamIncident] {
+        shared.withLockedValue { $0.feed.streams[name]?.incidents ?? [] }
+    }
+
+    package func knows(_ name: FuturesServiceStreamName) -> Bool {
+        guard dialect.traits(of: name) != nil else { return false }
+        let listing = listing(of: dialect.upstream(of: name))
+        return shared.withLockedValue { $0.feed.streams[name] != nil } || listing.map { name.isListed(in: $0) } ?? true
+    }
+
+    package func isSettled(_ name: FuturesServiceStreamName) -> Bool {
+        guard dialect.traits(of: name) != nil, let listing = listing(of: dialect.upstream(of: name)) else { return false }
+        return name.isSettled(in: listing)
+    }
+
+    package func listing(of upstream: Int) -> VenueListing? {
+        let name = dialect.logName(of: upstream)
+        return shared.withLockedValue { $0.feed.listings[name] }
+    }
+
+    package func refreshListing(of upstream: Int) {}
+    package func venueTime(of upstream: Int) -> Int64? { shared.withLockedValue { $0.clock.time(Moment.current.instant) } }
+    package func compareClock(_ done: @escaping @Sendable (ClockDifference?) -> Void) { done(nil) }
+    /// The past has no limits of weight.
+    package func weight(of upstream: Int) -> (used: Int, limit: Int) { (0, 0) }
+    package var mayAnswerLate: Bool { false }
+    /// The past does not change for a request. It waits only because its reader may be the first, who lets time begin.
+    package var startPatience: Duration { .milliseconds(200) }
+
+    /// Of the venue's REST answers, the tape has only the list of symbols.
+    package func relay(
+        _ request: VenueRelay, newestOf name: FuturesServiceStreamName?, maxAge: Int64?,
+        _ answer: @escaping (Result<RelayedAnswer, FeedError>) -> Void
+    ) -> (() -> Void)? {
+        let upstream = dialect.logName(of: request.upstream)
+        let isList = request.target == dialect.venueREST(of: request.upstream)?.listingRelay.target
+        let list = isList ? shared.withLockedValue { $0.feed.venueLists[upstream] } : nil
+        loop.assumeIsolated().execute {
+            guard let list else { return answer(.failure(FeedError(.noSnapshotSource, isList ? Self.hasNoList : Self.hasNoAnswers))) }
+            answer(.success(RelayedAnswer(status: 200, body: Array(list))))
+        }
+        return nil
+    }
+
+    private static let hasNoList = "The tape has no list of symbols; record it with tape-messages."
+    private static let hasNoAnswers = "The tape has no such data; a replay answers from the recorded streams alone."
+
+    package var gauges: FeedGauges {
+        let lines = shared.withLockedValue { $0.feed.gauges?.lines ?? [] }
+        let budget = RequestBudget(weight: (0, 0), pause: .zero)
+        return FeedGauges(counters: FeedCounters(), connections: [], lines: lines, budgets: parts.map { _ in budget })
+    }
+
+    package var traffic: [UpstreamTraffic] { dialect.upstreams.map { _ in UpstreamTraffic() } }
+}

@@ -1,0 +1,257 @@
+import FeedCore
+package import FeedDialects
+package import Logging
+import NIOConcurrencyHelpers
+package import NIOCore
+import NIOPosix
+package import Replication
+
+/// Plays a recording to the readers as if the venue sent it now. The past advances with a clock or in steps, and never faster than the readers accept.
+package final class ReplayFeed: Sendable {
+    /// Where the replay is.
+    package enum Phase: String, Sendable {
+        /// The state at the first moment is read.
+        case reading
+        /// No reader has asked for a stream yet, so no time passes.
+        case waiting
+        case playing
+        /// The last moment was reached. No more time passes.
+        case ended
+        /// The recording cannot be read any more.
+        case failed
+    }
+
+    /// State that other threads may read.
+    struct Shared {
+        var feed: PlayedFeed
+        var clock: ReplayClock
+        var phase = Phase.reading
+        /// Why the recording cannot be played; nil if it can.
+        var trouble: String?
+        var listener: (any FeedListener)?
+        var lastObserver: UInt64 = 0
+    }
+
+    /// State used only on the loop.
+    struct State {
+        var source: (any RecordSource)?
+        var next: PlayedRecord?
+        var timer: Scheduled<Void>?
+        var start: Scheduled<Void>?
+        /// The bytes played since the readers had everything, and whether that is awaited.
+        var unsent = 0
+        var isSending = false
+        /// Called when the step is made.
+        var stepped: (() -> Void)?
+        /// Whether the last record closed connections: a step ends there, so that clients can be back before more time passes.
+        var hasClosed = false
+        /// The step to begin with, if it was requested while the state at the first moment was read.
+        var first: ((ReplayClock, Instant) -> ReplayClock.Goal)?
+    }
+
+    /// How many bytes are played before the readers must have them.
+    private static let portion = 256 << 10
+    /// How many records are played before other work has its turn.
+    private static let turn = 512
+
+    package let dialect: any Dialect
+    /// The upstreams' own dialects, in the order of the upstreams.
+    let parts: [any Dialect]
+    package let loop: any EventLoop
+    package let configuration: ReplayConfiguration
+    let shared: NIOLockedValueBox<Shared>
+    let state: NIOLoopBoundBox<State>
+    private let logger: Logger
+    private let open: @Sendable () throws -> any RecordSource
+    private let group: MultiThreadedEventLoopGroup
+
+    /// - Parameter open: Opens the recording, some time before the first moment; called once, on the loop.
+    package init(
+        _ configuration: ReplayConfiguration, dialect: any Dialect, logger: Logger, open: @escaping @Sendable () throws -> any RecordSource
+    ) {
+        (self.configuration, self.dialect, self.logger, self.open) = (configuration, dialect, logger, open)
+        parts = dialect.parts
+        group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        loop = group.next()
+        let feed = PlayedFeed { dialect.traits(of: $0)?.limit ?? 1000 }
+        shared = NIOLockedValueBox(Shared(feed: feed, clock: ReplayClock(configuration.pace, at: configuration.from ?? 0)))
+        state = NIOLoopBoundBox.makeBoxSendingValue(State(), eventLoop: loop)
+    }
+
+    /// Reads the state at the first moment. Readers are served from then on.
+    package func start() { loop.execute { self.read() } }
+
+    package func stop() async {
+        try? await loop.submit {
+            self.state.value.timer?.cancel()
+            self.state.value.start?.cancel()
+            self.state.value.source = nil
+            self.endStep(isWhole: false)
+        }.get()
+        shared.withLockedValue { $0.listener = nil }
+        try? await group.shutdownGracefully()
+    }
+
+    private func read() {
+        do {
+            state.value.source = try open()
+            // The recording may begin later than the replay was asked to.
+            let from = max(configuration.from ?? .min, try next()?.at ?? .min)
+            shared.withLockedValue { $0.clock = ReplayClock(configuration.pace, at: from) }
+            while let record = try next(), record.at < from {
+                take()
+                let now = ReplayClock.instant(passed: record.at - from)
+                shared.withLockedValue { _ = $0.feed.take(record, now: now) }
+            }
+            guard state.value.next != nil else {
+                return fail("\(configuration.directory) has nothing after the first moment; tape ls shows what it covers")
+            }
+        } catch { return fail("\(error)") }
+        let (time, streams) = shared.withLockedValue { shared in
+            shared.feed.begin()
+            shared.clock.note(next: nil)
+            shared.phase = configuration.pace == .steps ? .playing : .waiting
+            return (shared.clock.at, shared.feed.streams.count)
+        }
+        logger.notice("the replay is ready", metadata: ["at": "\(time)", "streams": "\(streams)"])
+        if let first = state.value.first { begin(first) }
+    }
+
+    /// The next record, which stays next until `take`.
+    private func next() throws -> PlayedRecord? {
+        if state.value.next == nil { state.value.next = try state.value.source?.next() }
+        return state.value.next
+    }
+
+    private func take() { state.value.next = nil }
+
+    /// Lets time pass a moment after the newest stream has its first reader, so that clients can subscribe to all of theirs.
+    func beginSoon() {
+        guard shared.withLockedValue({ $0.phase == .waiting }) else { return }
+        state.value.start?.cancel()
+        state.value.start = loop.assumeIsolated().scheduleTask(in: TimeAmount(configuration.settle)) {
+            let hasBegun = self.shared.withLockedValue { shared in
+                guard shared.phase == .waiting else { return false }
+                shared.phase = .playing
+                shared.clock.begin(Moment.current.instant)
+                return true
+            }
+            if hasBegun { self.play() }
+        }
+    }
+
+    /// Plays the records that are due, and plans to continue.
+    private func play() {
+        guard !state.value.isSending, shared.withLockedValue({ $0.phase == .playing }) else { return }
+        state.value.timer?.cancel()
+        do {
+            for _ in 0..<Self.turn {
+                guard let record = try next(), configuration.to.map({ record.at <= $0 }) ?? true else { return end() }
+                let now = Moment.current.instant
+                let (isDue, isOver) = shared.withLockedValue { shared in
+                    shared.clock.note(next: record.at)
+                    return (shared.clock.allows(record.at, now), shared.clock.hasReachedCount)
+                }
+                let isInterrupted = state.value.hasClosed && state.value.stepped != nil && record.kind != .messagesLost
+                if isInterrupted { return send { self.endStep(isWhole: false) } }
+                guard isDue, !isOver else { return pause(before: record, isOver || state.value.stepped != nil) }
+                // A connection that is closed does not get the messages that are on their way, and how many those are depends on threads.
+                let mayClose = record.kind == .messagesLost || record.kind == .epoch || record.isBroken
+                if mayClose, state.value.unsent > 0 { return send { self.play() } }
+                perform(record)
+                if state.value.unsent >= Self.portion { return send { self.play() } }
+            }
+        } catch { return fail("\(error)") }
+        loop.execute { self.play() }
+    }
+
+    /// Plays a record: changes contents, then passes the events on to readers.
+    private func perform(_ record: PlayedRecord) {
+        take()
+        let kind = record.kind
+        let (effects, listener) = shared.withLockedValue { shared in
+            shared.clock.played((record.at, isMessage: kind == .message, isEvent: kind?.eventName != nil))
+            let now = ReplayClock.instant(passed: shared.clock.elapsed)
+            return (shared.feed.take(record, now: now), shared.listener)
+        }
+        state.value.unsent += record.message.records.first?.size ?? 0
+        for effect in effects {
+            switch effect {
+            case .tell(let event): listener?.receive(event)
+            case .passOn(let message): listener?.receive(message)
+            case .restored(let name): listener?.receiveContent(of: name)
+            case .beginAnew: listener?.beginAnew()
+            }
+            if effect == .beginAnew || effect.losesMessages { state.value.hasClosed = true }
+        }
+    }
+
+    /// Continues when every reader has everything. A reader that does not accept it for long is ended, as in any gateway.
+    private func send(_ next: @escaping () -> Void) {
+        guard let listener = shared.withLockedValue({ $0.listener }) else { return }
+        state.value.isSending = true
+        let sent = NIOLoopBound(next, eventLoop: loop)
+        listener.whenSent {
+            self.loop.execute {
+                (self.state.value.isSending, self.state.value.unsent) = (false, 0)
+                sent.value()
+            }
+        }
+    }
+
+    private func pause(before record: PlayedRecord, _ isStepMade: Bool) {
+        if isStepMade { return send { self.endStep(isWhole: true) } }
+        guard let wait = shared.withLockedValue({ $0.clock.wait(for: record.at, Moment.current.instant) }) else { return }
+        // A millisecond at least, so that records of the same moment share a wake-up.
+        state.value.timer = loop.assumeIsolated().scheduleTask(in: max(TimeAmount(wait), .milliseconds(1))) { self.play() }
+    }
+
+    private func end() {
+        shared.withLockedValue { shared in
+            shared.clock.note(next: nil)
+            shared.phase = .ended
+        }
+        logger.notice("the replay has ended")
+        send { self.endStep(isWhole: false) }
+    }
+
+    private func fail(_ reason: String) {
+        shared.withLockedValue { shared in
+            shared.clock.note(next: nil)
+            (shared.phase, shared.trouble) = (.failed, "the replay cannot continue: \(reason)")
+        }
+        logger.error("the replay cannot continue", metadata: ["reason": "\(reason)"])
+        endStep(isWhole: false)
+    }
+
+    /// Where the replay is, and its time.
+    package var position: (phase: Phase, clock: ReplayClock) { shared.withLockedValue { ($0.phase, $0.clock) } }
+
+    /// Makes a step, and calls `done` when every reader has everything that was played in it.
+    ///
+    /// - Returns: False if another step is being made.
+    package func step(_ goal: @escaping (ReplayClock, _ now: Instant) -> ReplayClock.Goal, _ done: @escaping () -> Void) -> Bool {
+        guard state.value.stepped == nil else { return false }
+        state.value.stepped = done
+        switch shared.withLockedValue({ $0.phase }) {
+        case .reading: state.value.first = goal
+        case .playing: begin(goal)
+        case .waiting, .ended, .failed: endStep(isWhole: false)
+        }
+        return true
+    }
+
+    private func begin(_ goal: (ReplayClock, Instant) -> ReplayClock.Goal) {
+        state.value.first = nil
+        shared.withLockedValue { $0.clock.step(goal($0.clock, Moment.current.instant)) }
+        play()
+    }
+
+    private func endStep(isWhole: Bool) {
+        shared.withLockedValue { $0.clock.endStep(isWhole: isWhole) }
+        state.value.hasClosed = false
+        let stepped = state.value.stepped
+        state.value.stepped = nil
+        stepped?()
+    }
+}
