@@ -114,7 +114,8 @@ public final class GatewayService: Service {
         let metrics = MetricsHandler(hub: hub, memory: memory, mirrors: mirrors, agents: agents.tally, tape: tape, frames: frames, log: log)
         let recorded = TapeHandlers(hub: hub, tape: tape, worker: worker, replays: replays, configuration: configuration.tape)
         let router = Routes.router(
-            hub: hub, loops: loops, metrics: metrics, mirrors: mirrors, recorded: recorded, replay: ReplayHandlers(hub: hub, feed: replay), agents: agents,
+            hub: hub, loops: loops, metrics: metrics, mirrors: mirrors, recorded: recorded, replay: ReplayHandlers(hub: hub, feed: replay),
+            agents: agents,
             access: access)
         server = HTTPServer(
             configuration: http, router: router, prepared: prepared, admitsPrepared: access.admitsPrepared,
