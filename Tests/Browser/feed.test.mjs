@@ -144,3 +144,22 @@ test('where there is no EventSource, as on a server that renders pages, a feed d
     feed.close();
   } finally { globalThis.EventSource = Source; }
 });
+
+test('after a reset without a new id, the next connection begins with snapshots and not after the old id', async () => {
+  const { feed, source } = await open(['a@markPrice']);
+  await begin(source, ['a@markPrice']);
+  source.say('update', value(), 'e.1.s');
+  await turn();
+  source.say('bye', { code: 'slow', reason: 'r', retryMs: 1 });
+  await turn();
+  await turn();
+  const again = Source.all.at(-1);
+  assert.match(again.url, /lastEventId=e\.1\.s/);
+  await begin(again, ['a@markPrice'], 'reset');
+  again.say('bye', { code: 'slow', reason: 'r', retryMs: 1 });
+  await turn();
+  await turn();
+  assert.notEqual(Source.all.at(-1), again);
+  assert.doesNotMatch(Source.all.at(-1).url, /lastEventId/);
+  feed.close();
+});

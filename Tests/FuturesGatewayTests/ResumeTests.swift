@@ -80,6 +80,26 @@ struct ResumeTests {
         }
     }
 
+    /// A browser sends its old id again if the connection ends before another one arrives. Its contents are forgotten by then.
+    @Test func aResetForgetsTheReadersId() async throws {
+        try await House.open { house in
+            let target = "GET /events?streams=btcusdt@bookTicker HTTP/1.1\r\nHost: localhost\r\n"
+            for (accept, end) in [("text/event-stream", "\nid:\n\n"), ("application/x-ndjson", ",\"lastEventId\":\"\"}\n")] {
+                for (id, isReset) in [("Last-Event-ID: 1.5\r\n", true), ("", false)] {
+                    let connection = try await RawConnection(port: house.client.port, tls: StreamRoute.current == .tls)
+                    connection.send(target + "Accept: \(accept)\r\n\(id)\r\n")
+                    var first = ""
+                    while !first.contains("\"heartbeat\":15") || !first.hasSuffix("\n") {
+                        first += String(decoding: try await connection.receive(by: .safetyNet, of: "the session"), as: UTF8.self)
+                    }
+                    await connection.close()
+                    #expect(first.contains("\"resume\":\"\(isReset ? "reset" : "none")\""))
+                    #expect(first.contains(end) == isReset)
+                }
+            }
+        }
+    }
+
     @Test func aStreamThatWasAwayInTheMeantimeIsReset() async throws {
         try await House.open(linger: .zero) { house in
             let reader = try await house.client.events("streams=btcusdt@bookTicker")

@@ -55,7 +55,7 @@ class Connection:
         head = await self.input.readuntil(b"\r\n\r\n")
         if not head.startswith(b"HTTP/1.1 200") or (b"Content-Encoding: gzip" in head) != bool(self.inflate):
             raise ConnectionError(head.decode("latin1"))
-        event, _, self.session = await self.next()
+        event, self.identity, self.session = await self.next()
         if event != "session":
             raise ConnectionError(f"{event} before the session")
 
@@ -81,8 +81,8 @@ class Connection:
         for line in block.split(b"\n"):
             if line.startswith(b"event: "):
                 event = line[7:].decode()
-            elif line.startswith(b"id: "):
-                identity = line[4:].decode()
+            elif line.startswith(b"id:"):
+                identity = line[3:].decode().strip()
             elif line.startswith(b"data: "):
                 data = json.loads(line[6:])
         return data is not None and (data.get("event", event), identity, data)
@@ -163,6 +163,8 @@ class Reader:
             self.tally.lost += 1
             return connection.cut()
         self.open(connection.session)
+        if connection.identity == "":
+            self.last = None
         self.current = set(self.streams)
         reading = asyncio.create_task(self.follow(connection))
         try:
@@ -231,6 +233,7 @@ class Reader:
         if self.last is None:
             if verdict != "none":
                 self.tally.fault("wrong verdict", f"{self.name}: {verdict} without an id")
+            self.had = {}
             return
         self.tally.verdicts[verdict] += 1
         if verdict != "exact":

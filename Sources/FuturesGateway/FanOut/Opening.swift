@@ -53,6 +53,8 @@ extension EventEncoder {
     static func session(_ opening: Opening, replayed: Int?) -> [UInt8] {
         if let notifications = opening.options.notifications { return notifications.acknowledgement }
         let format = opening.options.format
+        // The contents that a reader had at its old id are gone. With that id, the next connection could be exact without them.
+        let end = opening.resumption(replayed: replayed) == "reset" ? format.endWithoutPoint : format.end(nil)
         return format.retry(opening.retryMs)
             + format.body(
                 "session", of: nil,
@@ -92,7 +94,7 @@ extension EventEncoder {
                             json.member("speed", replay.speed.description)
                         }
                     }
-                }) + format.end(nil) + (replayed == nil ? opening.troubles : Array(opening.ownTroubles.joined()))
+                }) + end + (replayed == nil ? opening.troubles : Array(opening.ownTroubles.joined()))
     }
 
     /// Announces that the replay has ended and live events follow.

@@ -124,12 +124,18 @@ export class Connection {
     this.#close('closed', detail ?? `The gateway answered ${status}.`, status);
   }
 
+  /** Forgets all contents, and the id that they were at. */
+  #forget() {
+    this.#streams.clear();
+    this.#lastID = '';
+  }
+
   #hear(event, data, { lastEventId }) {
     this.#expect();
     this.#lastID = lastEventId || this.#lastID;
     if (event === 'session') {
       [this.#session, this.#reading, this.#paused, this.#broken] = [data, new Set(data.streams), new Set(), new Set()];
-      if (data.resume !== 'exact') this.#streams.clear();
+      if (data.resume !== 'exact') this.#forget();
       this.#unread = data.resume !== 'exact' ? 0 : data.replay ? Infinity : data.replayed;
     }
     if (data.stream) this.#keep(event, data, data.stream);

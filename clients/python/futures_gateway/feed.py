@@ -318,7 +318,8 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
             self._client = data["client"]
             self._unread = 0 if data["resume"] != "exact" else math.inf if "replay" in data else data.get("replayed", 0)
             if data["resume"] != "exact":
-                self._streams, self._broken = {}, set()
+                # With the old id, the next connection could be exact without the contents of that time.
+                self._streams, self._broken, self._last_id = {}, set(), ""
         elif name == "bye":
             self._drop()
             self._retry_at = time.monotonic() + data["retryMs"] / 1000
