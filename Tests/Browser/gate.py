@@ -1,10 +1,61 @@
 """A gateway and an exchange as programs, and a gate in front of it that counts, cuts and refuses."""
 import asyncio
 import json
+import mimetypes
+import os
+import pathlib
 import socket
 import urllib.error
 import urllib.parse
 import urllib.request
+
+
+WEB = pathlib.Path(__file__).resolve().parents[2] / "Sources/FuturesGateway/Web"
+POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; worker-src 'self'; "
+          "base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+
+
+class Disk:
+    """Serves the files of the page from the source folder, and passes all other requests on to a gateway. For quick turns without a build: set WEB_FROM_DISK=1."""
+
+    def __init__(self, gateway):
+        self.gateway = gateway
+
+    async def start(self):
+        self.server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        return self.server.sockets[0].getsockname()[1]
+
+    async def _serve(self, reader, writer):
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode()
+            if self.gateway.process.returncode is not None:
+                return writer.transport.abort()
+            path = head.split(" ")[1].split("?")[0]
+            name = {"/": "index.html", "/client.js": "client.js"}.get(path) or (path.removeprefix("/web/") if path.startswith("/web/") else None)
+            if name and (WEB / name).is_file():
+                body = b"export * from './web/client.js';\n" if path == "/client.js" else (WEB / name).read_bytes()
+                kind = "text/javascript" if name.endswith(".js") else mimetypes.guess_type(name)[0]
+                writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: {kind}; charset=utf-8\r\nContent-Security-Policy: {POLICY}\r\nCache-Control: no-store\r\n"
+                             f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body)
+                await writer.drain()
+                return writer.close()
+            back, forth = await asyncio.open_connection("127.0.0.1", self.gateway.inner)
+            lines = [line for line in head.split("\r\n") if not line.lower().startswith("connection:")]
+            forth.write("\r\n".join([lines[0], "Connection: close", *lines[1:]]).encode())
+            await asyncio.gather(pass_on(back, writer), pass_on(reader, forth))
+        except (OSError, asyncio.IncompleteReadError):
+            writer.close()
+
+
+async def pass_on(reader, writer):
+    try:
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+    except OSError:
+        pass
+    finally:
+        writer.close()
 
 
 class Gateway:
@@ -12,7 +63,7 @@ class Gateway:
 
     def __init__(self, executable, *options):
         self.executable, self.options, self.source, self.port, self.process = executable, options, ("--demo",), 0, None
-        self.key = None
+        self.key, self.inner, self.disk = None, 0, None
 
     async def start(self, *source):
         """Serves the embedded exchange, or what `source` names."""
@@ -20,11 +71,14 @@ class Gateway:
         # The port of an ended program may be held for a moment by its last connections.
         for _ in range(50):
             self.process = await asyncio.create_subprocess_exec(
-                self.executable, "serve", *self.source, "--port", str(self.port), *self.options,
+                self.executable, "serve", *self.source, "--port", str(self.inner), *self.options,
                 stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL)
             line = (await asyncio.wait_for(self.process.stdout.readline(), 30)).decode()
             if "http://" in line:
-                self.port = int(line.rsplit(":", 1)[1])
+                self.port = self.inner = int(line.rsplit(":", 1)[1])
+                if os.environ.get("WEB_FROM_DISK"):
+                    self.disk = self.disk or await Disk(self).start()
+                    self.port = self.disk
                 return self
             await self.process.wait()
             await asyncio.sleep(0.1)

@@ -12,10 +12,10 @@ import { age, clock, decimalsOf, grouped, percent, short, unitsOf, until, whole 
 import { Cadence } from '../../Sources/FuturesGateway/Web/freshness.js';
 import { agreeing, judge, lines } from '../../Sources/FuturesGateway/Web/health.js';
 import { bollinger, delta, ema, heikinAshi, rsi, vwap } from '../../Sources/FuturesGateway/Web/indicators.js';
-import { grouping } from '../../Sources/FuturesGateway/Web/ladder.js';
+
 import { MarketPoll } from '../../Sources/FuturesGateway/Web/marketpoll.js';
 import { largeTrades, liquidations, Marks } from '../../Sources/FuturesGateway/Web/marks.js';
-import { balance, cost, Flow } from '../../Sources/FuturesGateway/Web/orderflow.js';
+import { balance, cost, Flow, grouping } from '../../Sources/FuturesGateway/Web/orderflow.js';
 import { Outages, placeOf } from '../../Sources/FuturesGateway/Web/outages.js';
 import { matching } from '../../Sources/FuturesGateway/Web/picker.js';
 import { spreads } from '../../Sources/FuturesGateway/Web/spreads.js';

@@ -112,7 +112,7 @@ export class Alarm {
     this.#log.say(level, 'Alert', text);
     const line = document.createElement('p');
     line.className = `notice ${level}`;
-    line.append(`${clock(Date.now())} ${text} `, Object.assign(document.createElement('button'), { type: 'button', textContent: 'Dismiss' }));
+    line.append(this.#log.time(), ` ${text} `, Object.assign(document.createElement('button'), { type: 'button', textContent: 'Dismiss' }));
     $('fired').prepend(line);
     while ($('fired').children.length > 5) $('fired').lastChild.remove();
     const { sound, notify } = this.#alerts.options;

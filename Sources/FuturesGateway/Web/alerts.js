@@ -36,10 +36,12 @@ export class Alerts extends EventTarget {
   #witness;
   #lostAt;
   #isTold = false;
+  #now;
 
-  /** @param {string} [credential] */
-  constructor(credential) {
+  /** @param {string} [credential] @param {() => number} [now] the venue's time, ms since 1970 UTC */
+  constructor(credential, now = Date.now) {
     super();
+    this.#now = now;
     // Unlike the page's own streams, alerts are not paused in a hidden tab.
     this.#feed = new Feed([], { credential, pauseWhenHidden: false });
     for (const event of ['update', 'fetch']) this.#feed.addEventListener(event, ({ detail }) => this.#take(detail));
@@ -109,7 +111,7 @@ export class Alerts extends EventTarget {
 
   #fire(alert, reached) {
     // Another tab may have been faster.
-    const fired = { ...alert, at: Date.now(), reached };
+    const fired = { ...alert, at: this.#now(), reached };
     this.#stored.value = this.list.map((one) => (one.id === alert.id ? fired : one));
     this.dispatchEvent(new CustomEvent('fired', { detail: fired }));
   }

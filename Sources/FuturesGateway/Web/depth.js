@@ -1,26 +1,50 @@
 // The amounts that could be bought and sold around the middle of the order book.
 
-import { $, colour, fitted, set } from './dom.js';
-import { grouped, short } from './format.js';
+import { $, colour, fitted, set, setState } from './dom.js';
+import { grouped, notional, short, unitsOf } from './format.js';
 
 /** The shortest time between two drawings, ms. */
 const interval = 900;
 
 export class Depth {
-  #canvas;
-  #drawn = -Infinity;
+  #view;
+  #freshness;
+  #canvas = $('depth');
+  #state = { drawn: -Infinity, name: undefined };
 
-  /** @param {HTMLCanvasElement} canvas */
-  constructor(canvas) { this.#canvas = canvas; }
+  constructor(view, freshness) {
+    this.#view = view;
+    this.#freshness = freshness;
+    new ResizeObserver(() => this.measure()).observe(this.#canvas);
+  }
 
-  /** The amounts that could be bought and sold up to each price. The sides differ by position, not only by colour. */
-  show(book, isAged, decimals) {
-    if (performance.now() - this.#drawn < interval) return undefined;
-    this.#drawn = performance.now();
+  /** Draws again, because the size or the colors have changed. */
+  measure() {
+    this.#state.drawn = -Infinity;
+    if (this.#view.symbol) this.show();
+  }
+
+  show() {
+    const { streams, feed, symbol } = this.#view;
+    const look = this.#freshness.look(streams.book);
+    const book = feed.get(streams.book);
+    setState($('depth-state'), look, look.shown === 'live' ? '' : look.words);
+    $('depth-reach').classList.toggle('aged', Boolean(book) && look.isAged);
+    const isOther = this.#state.name !== streams.book;
+    if (!isOther && performance.now() - this.#state.drawn < interval) return;
+    this.#state = { drawn: performance.now(), name: streams.book };
+    if (this.#canvas.clientWidth) this.#draw(book, look.isAged, this.#view.decimals(symbol), unitsOf(symbol));
+  }
+
+  /** The amounts that could be bought and sold up to each price. The sides differ by position, not only by color. */
+  #draw(book, isAged, decimals, { base, quote }) {
     const { context, width, height } = fitted(this.#canvas);
     const [ask, bid] = ['asks', 'bids'].map((side) => Number(book?.[side][0]?.[0]));
     $('depth-empty').hidden = Boolean(ask && bid);
-    if (!ask || !bid || !width) return this.#canvas.setAttribute('aria-label', 'Depth: nothing yet');
+    if (!ask || !bid || !width) {
+      set($('depth-reach'), '');
+      return this.#canvas.setAttribute('aria-label', 'Depth: nothing yet');
+    }
     const middle = (ask + bid) / 2;
     const reach = Math.min(...['asks', 'bids'].map((side) => Math.abs(Number(book[side].at(-1)[0]) - middle)), middle * 0.02);
     const sides = ['asks', 'bids'].map((side) => {
@@ -33,18 +57,18 @@ export class Depth {
       return [side, points, total];
     });
     const most = Math.max(...sides.map(([, , total]) => total)) * 1.08 || 1;
-    const [base, place] = [height - 16, (price) => width / 2 + ((price - middle) / reach) * (width / 2)];
+    const [floor, place] = [height - 16, (price) => width / 2 + ((price - middle) / reach) * (width / 2)];
     context.globalAlpha = isAged ? 0.5 : 1;
-    context.font = '11px system-ui, sans-serif';
+    context.font = `11px ${getComputedStyle(this.#canvas).fontFamily}`;
     for (const [side, points] of sides) {
       if (!points.length) continue;
       const [tone, edge] = side === 'bids' ? ['up', 0] : ['down', width];
       context.beginPath();
-      context.moveTo(place(points[0][0]), base);
-      let before = base;
+      context.moveTo(place(points[0][0]), floor);
+      let before = floor;
       for (const [price, total] of points) {
         context.lineTo(place(price), before);
-        before = base - (total / most) * base;
+        before = floor - (total / most) * floor;
         context.lineTo(place(price), before);
       }
       context.lineTo(edge, before);
@@ -52,7 +76,7 @@ export class Depth {
       context.setLineDash(side === 'asks' ? [4, 2] : []);
       context.stroke();
       context.setLineDash([]);
-      context.lineTo(edge, base);
+      context.lineTo(edge, floor);
       context.fillStyle = colour(`${tone}-soft`);
       context.fill();
     }
@@ -63,11 +87,13 @@ export class Depth {
     }
     const [asks, bids] = sides.map(([, , total]) => total);
     context.textAlign = 'left';
-    context.fillText(`Bids ${short(bids)}`, 4, 12);
+    context.fillText(`Bids ${short(bids)} ${base}`, 4, 12);
+    context.fillText(notional(bids * middle, quote), 4, 26);
     context.textAlign = 'right';
-    context.fillText(`Asks ${short(asks)}`, width - 4, 12);
+    context.fillText(`Asks ${short(asks)} ${base}`, width - 4, 12);
+    context.fillText(notional(asks * middle, quote), width - 4, 26);
     const share = `within ${((reach / middle) * 100).toFixed(2)} %`;
     set($('depth-reach'), share);
-    return this.#canvas.setAttribute('aria-label', `Depth ${share} of the middle: bids ${short(bids)}, asks ${short(asks)}`);
+    return this.#canvas.setAttribute('aria-label', `Depth ${share} of the middle: bids ${short(bids)}, asks ${short(asks)} ${base}`);
   }
 }

@@ -39,6 +39,37 @@ export function press(group, isPressed) {
 /** A colour of the style sheet. @param {string} name */
 export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
+/** The parts of a color. @param {string} text as in `#8eabff` @returns {number[]} */
+export const rgb = (text) => [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
+
+/** Hatches an area of a canvas: a time without live data. */
+export function hatched(context, left, top, width, height) {
+  if (width <= 0) return;
+  context.save();
+  context.beginPath();
+  context.rect(left, top, Math.max(2, width), height);
+  context.clip();
+  context.strokeStyle = colour('faint');
+  context.lineWidth = 1;
+  context.beginPath();
+  for (let x = left - height; x < left + width; x += 7) {
+    context.moveTo(x, top + height);
+    context.lineTo(x + height, top);
+  }
+  context.stroke();
+  context.restore();
+}
+
+/** A length of the style sheet, in pixels. @param {string} name */
+export const pixels = (name) => parseFloat(getComputedStyle(document.documentElement).getPropertyValue(`--${name}`)) || 0;
+
+/** Shows the state of a panel in words. @param {HTMLElement} element @param {{shown: string, words: string, error?: string}} look @param {string} [words] instead */
+export function setState(element, { shown, words, error }, text = words) {
+  if (element.dataset.state !== shown) element.dataset.state = shown;
+  set(element, text);
+  if (element.title !== (error ?? '')) element.title = error ?? '';
+}
+
 /** Fits a canvas to its size on the page and the screen's pixels. @returns {{context: CanvasRenderingContext2D, width: number, height: number}} */
 export function fitted(canvas) {
   const [ratio, { clientWidth: width, clientHeight: height }] = [devicePixelRatio, canvas];

@@ -1,5 +1,7 @@
 // Numbers and times for people. Prices are cut and grouped as text; the digits stay the venue's own.
 
+import { zone } from './zone.js';
+
 /** Groups a decimal's thousands and shows `digits` decimals. @param {string} text @param {number} digits */
 export function grouped(text, digits) {
   const [whole, fraction = ''] = text.split('.');
@@ -33,7 +35,8 @@ export function age(ms) {
   const seconds = Math.floor(ms / 1000);
   if (seconds < 1) return '< 1 s';
   if (seconds < 100) return `${seconds} s`;
-  return seconds < 6000 ? `${Math.floor(seconds / 60)} min` : `${Math.floor(seconds / 3600)} h`;
+  if (seconds < 6000) return `${Math.floor(seconds / 60)} min`;
+  return seconds < 360_000 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} d`;
 }
 
 /** The time until a moment, such as `7:59:58`. @param {number|undefined} time @param {number|undefined} now both by the venue's clock */
@@ -52,8 +55,11 @@ export function percent(rate, digits = 4) {
   return `${Number(text) === 0 ? '' : value > 0 ? '+' : '−'}${text} %`;
 }
 
-/** A moment as the time of day, in UTC as all times of the page. @param {number} time */
-export const clock = (time) => new Date(time).toISOString().slice(11, 19);
+/** A moment as the time of day, in the zone of the page. @param {number} time */
+export const clock = (time) => zone.clock(time);
+
+/** The worth of an amount, `13.3 K USDT`; empty if it is unknown. @param {number} value @param {string} quote */
+export const notional = (value, quote) => (Number.isFinite(value) ? `${short(value)} ${quote}`.trim() : '');
 
 /** The units of a symbol's amounts and prices; empty if the symbol does not show them. @param {string} symbol with or without a prefix */
 export function unitsOf(symbol) {

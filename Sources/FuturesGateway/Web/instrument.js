@@ -1,13 +1,18 @@
 // The chosen symbol's numbers. Only numbers of that symbol are shown beside its name.
 
+import { basisOf } from './basis.js';
 import { $, set, setChange, setPrice } from './dom.js';
-import { age, grouped, percent, short, unitsOf, until, whole } from './format.js';
-import { label } from './venues.js';
+import { age, grouped, notional, percent, short, unitsOf, until, whole } from './format.js';
+import { bare, label } from './venues.js';
 
 export class Instrument {
-  #view; #freshness;
+  #view;
+  #freshness;
 
-  constructor(view, freshness) { [this.#view, this.#freshness] = [view, freshness]; }
+  constructor(view, freshness) {
+    this.#view = view;
+    this.#freshness = freshness;
+  }
 
   /** The streams whose numbers the strip shows. */
   get #names() {
@@ -35,11 +40,16 @@ export class Instrument {
     set($('turnover'), day ? short(Number(day.quoteVolume)) : '–');
     const interest = this.#view.feed.get(this.#view.streams.interest)?.openInterest;
     set($('interest'), interest ? short(Number(interest)) : '–');
-    $('interest').title = interest ? `${whole(interest)} contracts${mark ? `, worth ${short(interest * mark.markPrice)} at the mark price` : ''}` : '';
+    const title = interest ? `${whole(interest)} ${base}` : '';
+    if ($('interest').title !== title) $('interest').title = title;
+    set($('interest-worth'), interest && mark ? notional(interest * mark.markPrice, quote) : '');
+    const basis = basisOf(mark, bare(symbol ?? ''), this.#freshness.venueTime);
+    const yearly = basis?.yearly === undefined ? '' : `, ${percent(String(basis.yearly), 2)} / year`;
+    set($('basis'), basis ? `${percent(String(basis.share), 3)}${yearly}` : '–');
     const looks = this.#names.map((name) => this.#freshness.look(name));
     const [trades, marks, days] = looks;
-    for (const [ids, look] of [[['price'], trades], [['mark', 'index', 'funding'], marks], [['change', 'high', 'low', 'turnover'], days],
-      [['interest'], this.#freshness.look(this.#view.streams.interest)]]) {
+    for (const [ids, look] of [[['price'], trades], [['mark', 'index', 'funding', 'basis'], marks], [['change', 'high', 'low', 'turnover'], days],
+      [['interest', 'interest-worth'], this.#freshness.look(this.#view.streams.interest)]]) {
       for (const id of ids) $(id).classList.toggle('aged', look.isAged && $(id).textContent !== '–');
     }
     set($('age'), last ? age(trades.age) : '–');

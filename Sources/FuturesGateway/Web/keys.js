@@ -7,7 +7,7 @@ const fields = 'input, select, textarea, [contenteditable]';
 /** Whether a keystroke is text for a field or a shortcut of the browser. @param {KeyboardEvent} event */
 const isForeign = (event) => event.altKey || event.ctrlKey || event.metaKey || event.target.matches(fields);
 
-/** @typedef {{keys: string[], words: string, run?: () => void, isEverywhere?: boolean}} Command `run`: absent if another part of the page acts;
+/** @typedef {{keys: string[], words: string, run?: (key: string) => void, isEverywhere?: boolean}} Command `run`: absent if another part of the page acts;
  *   `isEverywhere`: with Ctrl or ⌘, also in fields */
 
 export class Keys {
@@ -31,7 +31,7 @@ export class Keys {
     const open = document.querySelector('dialog[open]');
     if (!command || (open && !(command.keys.includes('?') && open === $('keys')))) return;
     event.preventDefault();
-    command.run();
+    command.run(event.key);
   }
 
   #toggle() {

@@ -26,10 +26,15 @@ const words = {
 
 /** Writes the log into a list. */
 export class Log {
-  #list; #recent = new Map();
+  #list;
+  #now;
+  #recent = new Map();
 
-  /** @param {HTMLOListElement} list */
-  constructor(list) { this.#list = list; }
+  /** @param {HTMLOListElement} list @param {() => number} now the venue's time, ms since 1970 UTC */
+  constructor(list, now) {
+    this.#list = list;
+    this.#now = now;
+  }
 
   /** Logs a server's event. @param {string} event @param {any} data */
   event(event, data) {
@@ -47,8 +52,8 @@ export class Log {
       return;
     }
     const item = document.createElement('li');
-    const [at, what, more] = ['time', 'span', 'small'].map((tag) => item.appendChild(document.createElement(tag)));
-    at.textContent = clock(Date.now());
+    item.append(this.time());
+    const [what, more] = ['span', 'small'].map((tag) => item.appendChild(document.createElement(tag)));
     what.textContent = title;
     what.className = kind;
     const streams = stream ? [stream] : [];
@@ -56,6 +61,14 @@ export class Log {
     this.#recent.set(key, { at: performance.now(), detail: more, streams });
     this.#list.prepend(item);
     while (this.#list.children.length > most) this.#list.lastChild.remove();
+  }
+
+  /** The current time as an element; the page writes it again if the time zone changes. */
+  time() {
+    const at = document.createElement('time');
+    at.dataset.at = String(this.#now());
+    at.textContent = clock(this.#now());
+    return at;
   }
 
   #detail(detail, streams) {

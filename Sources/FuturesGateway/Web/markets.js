@@ -1,29 +1,58 @@
 // All symbols in one table: sorted, filtered and searched. Only visible rows are in the document.
 
 import { arrange } from './arrange.js';
-import { $, set, setChange, setPrice } from './dom.js';
-import { grouped, percent, short } from './format.js';
+import { Columns } from './columns.js';
+import { $, pixels, set, setState } from './dom.js';
+import { MarketRow } from './marketrow.js';
 import { bare, label, prefixOf } from './venues.js';
-import { showStar } from './watchlist.js';
 
-const height = 22;
 export class Markets {
-  #view; #freshness; #watchlist; #table = $('markets'); #scroll = $('markets-scroll'); #body; #rows = []; #order = { by: 'volume', isRising: false };
-  #chosen = this.#cells($('markets').tFoot.insertRow());
+  #view;
+  #freshness;
+  #watchlist;
+  #table = $('markets');
+  #scroll = $('markets-scroll');
+  #body = $('markets').tBodies[0];
+  #columns = new Columns($('markets'), [4, 3]);
+  #state = { rows: [], order: { by: 'volume', isRising: false }, height: 22, room: { width: 0, height: 0 }, top: 0 };
+  #chosen = new MarketRow($('markets').tFoot.insertRow());
 
   constructor(view, freshness, watchlist) {
-    [this.#view, this.#freshness, this.#watchlist, this.#body] = [view, freshness, watchlist, this.#table.tBodies[0]];
+    this.#view = view;
+    this.#freshness = freshness;
+    this.#watchlist = watchlist;
     watchlist.addEventListener('change', () => this.show());
-    this.#scroll.addEventListener('scroll', () => this.show(), { passive: true });
-    new ResizeObserver(() => this.show()).observe(this.#scroll);
-    for (const id of ['search', 'filter']) $(id).addEventListener('input', () => { this.#scroll.scrollTop = 0; this.show(); });
-    this.#table.tHead.addEventListener('click', ({ target }) => { if (target.dataset.by) this.#sort(target.dataset.by); });
+    this.#scroll.addEventListener('scroll', () => this.#scrolled(), { passive: true });
+    new ResizeObserver(() => this.measure()).observe(this.#scroll);
+    for (const id of ['search', 'filter']) $(id).addEventListener('input', () => this.#search());
+    this.#table.tHead.addEventListener('click', ({ target }) => {
+      if (target.dataset.by) this.#sort(target.dataset.by);
+    });
     for (const part of [this.#body, this.#table.tFoot]) part.addEventListener('click', ({ target }) => this.#click(target));
     this.#scroll.addEventListener('keydown', (event) => this.#press(event));
     $('search').addEventListener('keydown', (event) => {
       if (event.key === 'Enter') this.#choose(this.#arranged()[0]?.symbol);
       else if (event.key === 'ArrowDown') this.#press(event);
     });
+  }
+
+  /** Takes the size of the type from the style sheet. */
+  measure() {
+    this.#state.height = pixels('row');
+    // Sizes are read here, because a panel that reads them while others draw makes the browser lay out the page several times in a frame.
+    this.#state.room = { width: this.#scroll.clientWidth, height: this.#scroll.clientHeight };
+    this.#columns.forget();
+    this.show();
+  }
+
+  #scrolled() {
+    this.#state.top = this.#scroll.scrollTop;
+    this.show();
+  }
+
+  #search() {
+    this.#scroll.scrollTop = 0;
+    this.show();
   }
 
   #click(target) {
@@ -35,10 +64,10 @@ export class Markets {
   get #current() { return label(this.#view.symbol ?? ''); }
   #choose(symbol) { if (symbol) this.#view.select(symbol.toLowerCase()); }
   #sort(by) {
-    this.#order = { by, isRising: this.#order.by === by ? !this.#order.isRising : by === 'symbol' };
+    this.#state.order = { by, isRising: this.#state.order.by === by ? !this.#state.order.isRising : by === 'symbol' };
     for (const button of this.#table.tHead.querySelectorAll('button')) {
       const isBy = button.dataset.by === by;
-      button.closest('th').setAttribute('aria-sort', isBy ? (this.#order.isRising ? 'ascending' : 'descending') : 'none');
+      button.closest('th').setAttribute('aria-sort', isBy ? (this.#state.order.isRising ? 'ascending' : 'descending') : 'none');
     }
     this.show();
   }
@@ -48,7 +77,7 @@ export class Markets {
     const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 15, PageUp: -15, Home: -Infinity, End: Infinity }[event.key];
     if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    const rows = this.#arranged();
+    const [rows, { height }] = [this.#arranged(), this.#state];
     if (!rows.length) return;
     const at = rows.findIndex(({ symbol }) => symbol === this.#current);
     const next = Math.min(rows.length - 1, Math.max(0, at < 0 ? 0 : at + step));
@@ -58,7 +87,7 @@ export class Markets {
     this.#choose(rows[next].symbol);
   }
 
-  #arranged() { return arrange(this.rows(), { search: $('search').value.trim(), filter: $('filter').value, ...this.#order }); }
+  #arranged(rows = this.rows()) { return arrange(rows, { search: $('search').value.trim(), filter: $('filter').value, ...this.#state.order }); }
 
   /** Whether a symbol belongs to the chosen symbol's venue. */
   #isOwn(symbol) { return prefixOf(symbol) === prefixOf(this.#view.symbol ?? ''); }
@@ -75,73 +104,63 @@ export class Markets {
     return [...this.#view.rowSymbols, ...others].map((symbol) => {
       const [day, mark] = [this.#view.row('days', symbol), this.#view.row('marks', symbol)];
       const isChosen = symbol === this.#current;
-      const price = (isChosen ? this.#view.lastPrice : undefined) ?? day?.lastPrice ?? mark?.markPrice;
+      const price = (isChosen ? this.#view.lastPrice : undefined) ?? day?.lastPrice;
       const change = day ? Number(price) / Number(day.openPrice) - 1 : NaN;
       return { symbol, text: price, price: Number(price), open: day?.openPrice, change, funding: Number(mark?.lastFundingRate || NaN),
-        rate: mark?.lastFundingRate, volume: day ? Number(day.quoteVolume) : NaN, isStarred: this.#watchlist.has(symbol) };
+        rate: mark?.lastFundingRate, turnover: day?.quoteVolume, volume: day ? Number(day.quoteVolume) : NaN, isStarred: this.#watchlist.has(symbol) };
     });
   }
 
   show() {
-    if (!this.#view.symbol) return;
-    const rows = this.#arranged();
-    const all = this.rows().length;
+    const { height, room, top } = this.#state;
+    if (!this.#view.symbol || !room.height) return;
+    const all = this.rows();
+    const rows = this.#arranged(all);
     const venue = prefixOf(this.#view.symbol).replace(':', ' · ');
-    set($('markets-count'), all ? `${venue}${rows.length === all ? all : `${rows.length} of ${all}`}` : '');
-    const count = Math.min(rows.length, Math.ceil(this.#scroll.clientHeight / height) + 1);
-    const from = Math.max(0, Math.min(Math.floor(this.#scroll.scrollTop / height), rows.length - count));
-    while (this.#rows.length < count) this.#grow();
-    this.#table.setAttribute('aria-rowcount', String(rows.length + 1));
-    this.#scroll.firstElementChild.style.setProperty('--above', `${from * height}px`);
+    const number = rows.length === all.length ? String(all.length) : `${rows.length} of ${all.length}`;
+    set($('markets-count'), all.length ? `${venue}${number}` : '');
     const days = this.#freshness.look(this.#view.sourceOf('days'));
     for (const part of [this.#body, this.#table.tFoot]) part.classList.toggle('aged', days.isAged);
-    const state = $('markets-state');
-    state.dataset.state = days.shown;
-    set(state, days.shown === 'live' ? '' : days.words);
-    state.title = days.error ?? '';
-    this.#rows.forEach((row, index) => this.#fill(row, index < count ? rows[from + index] : undefined, from + index));
-    // The chosen row has a place at the end, shown or not, so that the last row can be scrolled above it.
-    const gap = this.#scroll.clientHeight % height;
-    const rest = this.#showChosen(rows) ? 0 : height + gap;
-    // The gap above the chosen row leaves whole rows in view.
-    this.#chosen.row.style.setProperty('--gap', `${gap}px`);
-    this.#scroll.firstElementChild.style.setProperty('--below', `${Math.max(0, rows.length - from - count) * height + rest}px`);
-    set($('markets-empty'), rows.length ? '' : all ? 'No matching symbol.' : days.error ? 'The gateway refused the list of symbols.' : (days.shown === 'live' ? '' : 'Waiting for the symbols.'));
+    setState($('markets-state'), days, days.shown === 'live' ? '' : days.words);
+    const count = Math.min(rows.length, Math.ceil(room.height / height) + 1);
+    const from = Math.max(0, Math.min(Math.floor(top / height), rows.length - count));
+    while (this.#state.rows.length < count) this.#state.rows.push(new MarketRow(this.#body.insertRow()));
+    this.#table.setAttribute('aria-rowcount', String(rows.length + 1));
+    this.#state.rows.forEach((row, index) => this.#fill(row, index < count ? rows[from + index] : undefined, from + index));
+    const isChosenShown = this.#showChosen(rows);
+    this.#columns.fit(prefixOf(this.#view.symbol), [...this.#state.rows, this.#chosen].map(({ texts }) => texts), room.width, [22, 12]);
+    // The chosen row has a place at the end, shown or not, so that the last row can be scrolled above it. The gap above it leaves whole rows in view.
+    const gap = room.height % height;
+    const rest = isChosenShown ? 0 : height + gap;
+    this.#chosen.line.style.setProperty('--gap', `${gap}px`);
+    const { style } = this.#scroll.firstElementChild;
+    style.setProperty('--above', `${from * height}px`);
+    style.setProperty('--below', `${Math.max(0, rows.length - from - count) * height + rest}px`);
+    set($('markets-empty'), rows.length ? '' : Markets.#nothing(all.length, days));
     this.#table.hidden = !rows.length;
+  }
+
+  static #nothing(count, { error, shown }) {
+    if (count) return 'No matching symbol.';
+    if (error) return 'The gateway refused the list of symbols.';
+    return shown === 'live' ? 'The venue has sent no symbol.' : 'Waiting for the symbols.';
   }
 
   /** The chosen symbol's row stays in view: below the others, while its own place is out of sight. @returns whether it is shown there */
   #showChosen(rows) {
     const place = rows.findIndex(({ symbol }) => symbol === this.#current);
-    const { scrollTop, clientHeight } = this.#scroll;
-    const isSeen = place * height > scrollTop - height / 2 && (place + 1) * height < scrollTop + clientHeight - height / 2;
+    const { height, room, top } = this.#state;
+    const isSeen = place * height > top - height / 2 && (place + 1) * height < top + room.height - height / 2;
     this.#fill(this.#chosen, place < 0 || isSeen ? undefined : rows[place], place);
-    return !this.#chosen.row.hidden;
+    return !this.#chosen.line.hidden;
   }
 
-  #grow() { this.#rows.push(this.#cells(this.#body.insertRow())); }
-  #cells(row) {
-    const cells = Array.from({ length: 5 }, () => row.insertCell());
-    const star = cells[0].appendChild(Object.assign(document.createElement('button'), { type: 'button', className: 'star', tabIndex: -1 }));
-    return { row, cells, star, name: cells[0].appendChild(document.createElement('span')) };
-  }
-
-  #fill({ row, cells, star, name }, market, index) {
-    if (row.hidden !== !market) row.hidden = !market;
-    if (!market) return row.removeAttribute('aria-current');
-    const { symbol, text, open, price, rate, volume } = market;
-    if (row.dataset.symbol !== symbol) row.dataset.symbol = symbol;
-    const current = String(symbol === this.#current);
-    if (row.getAttribute('aria-current') !== current) row.setAttribute('aria-current', current);
-    row.setAttribute('aria-rowindex', String(index + 2));
+  #fill(row, market, index) {
+    if (!market) return row.clear();
+    const { symbol } = market;
+    const isCurrent = symbol === this.#current;
     // The rows of the venue are dimmed together.
-    row.classList.toggle('aged', !this.#isOwn(symbol) && this.#freshness.look(this.#view.sourceOf('days', symbol)).isAged);
-    set(name, this.#name(symbol));
-    cells[0].title = symbol;
-    showStar(star, this.#watchlist, symbol);
-    setPrice(cells[1], text, text && grouped(text, this.#view.decimals(symbol)), symbol);
-    setChange(cells[2], open, price);
-    set(cells[3], percent(rate));
-    return set(cells[4], short(volume));
+    const isAged = !this.#isOwn(symbol) && this.#freshness.look(this.#view.sourceOf('days', symbol)).isAged;
+    return row.fill(market, { index, isCurrent, isAged, name: this.#name(symbol), decimals: this.#view.decimals(symbol), watchlist: this.#watchlist });
   }
 }

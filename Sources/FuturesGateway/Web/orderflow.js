@@ -1,5 +1,21 @@
 // Order flow: what a market order would cost, the balance of the book, and the sums of buys and sells.
 
+/** The levels of a side in groups, best first: bids are rounded down and asks up, so that no group looks better than it is.
+ * @param {[string, string][]} levels @param {'asks'|'bids'} side @param {number} decimals of the price @param {number} group in units of the last decimal
+ * @param {number} [count] the largest number of groups @returns {[number, number][]} price in those units, quantity */
+export function grouping(levels, side, decimals, group, count = Infinity) {
+  const groups = [];
+  const scale = 10 ** decimals;
+  const round = side === 'bids' ? Math.floor : Math.ceil;
+  for (const [price, quantity] of levels) {
+    const place = round(Math.round(price * scale) / group) * group;
+    if (groups.at(-1)?.[0] === place) groups.at(-1)[1] += Number(quantity);
+    else if (groups.length === count) break;
+    else groups.push([place, Number(quantity)]);
+  }
+  return groups;
+}
+
 /** The cost of a market order that takes levels, best first. @param {[string, string][]} levels @param {number} size
  * @returns {{average: number, slippage: number, filled: number}|undefined} `slippage`: as a fraction of the best price; `filled`: less than `size` if the levels end */
 export function cost(levels, size) {

@@ -1,7 +1,5 @@
 // The times without data since the page was opened, hatched in the chart.
 
-import { $ } from './dom.js';
-
 const most = 50;
 
 /** The spans without data of each symbol, by the venue's clock, ms since 1970 UTC. `to` is absent while a span lasts. */
@@ -31,9 +29,8 @@ export function placeOf(time, times, length) {
   return place + Math.min(1, (time - times[place]) / length);
 }
 
-/** Hatches the spans. @param {{from: number, to?: number}[]} spans @param {number[]} times @param {number} length @param {(place: number) => number|null} x @param {number} right */
-export function hatch(spans, times, length, x, right) {
-  const box = $('chart-hatch');
+/** Hatches the spans. @param {HTMLElement} box @param {{from: number, to?: number}[]} spans @param {number[]} times @param {number} length @param {(place: number) => number|null} x @param {number} right */
+export function hatch(box, spans, times, length, x, right) {
   const areas = spans.map(({ from, to }) => {
     // A span from before the first bar begins there. Half a bar is left of its middle.
     const [begin, end] = [placeOf(from, times, length) ?? 0, to === undefined ? undefined : placeOf(to, times, length)];

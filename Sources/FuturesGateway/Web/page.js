@@ -3,133 +3,150 @@
 import { Access } from './access.js';
 import { Alarm } from './alarm.js';
 import { Alerts } from './alerts.js';
-import { Candles } from './candles.js';
-import { $, set } from './dom.js';
+import { Charts } from './charts.js';
+import { Depth } from './depth.js';
+import { Derivatives } from './derivatives.js';
+import { $ } from './dom.js';
+import { Drawer } from './drawer.js';
 import { Freshness } from './freshness.js';
 import { Header } from './header.js';
+import { Heat } from './heat.js';
 import { Instrument } from './instrument.js';
-import { Keys } from './keys.js';
 import { Ladder } from './ladder.js';
+import { Layout } from './layout.js';
 import { Log } from './log.js';
 import { Markets } from './markets.js';
 import { Picker } from './picker.js';
 import { planner } from './plan.js';
+import { Reports } from './reports.js';
+import { Settings } from './settings.js';
+import { bindKeys } from './shortcuts.js';
 import { Streams } from './streams.js';
 import { Trades } from './trades.js';
 import { VenueTable } from './venuetable.js';
-import { label } from './venues.js';
 import { View } from './view.js';
 import { Star, Watchlist } from './watchlist.js';
+import { zone } from './zone.js';
 
-const access = new Access((key) => { farewell = undefined; feed.retry(key); alerts.retry(key); begin(); });
+const settings = new Settings();
+const access = new Access((key) => retry(key));
 const view = new View(access.key);
 const { feed } = view;
 const freshness = new Freshness(feed);
+const now = () => freshness.venueTime ?? Date.now();
 const header = new Header(view, freshness, access);
-const log = new Log($('log'));
+const log = new Log($('log'), now);
 const watchlist = new Watchlist();
-const alerts = new Alerts(access.key);
+const alerts = new Alerts(access.key, now);
 const alarm = new Alarm(alerts, view, log);
 const markets = new Markets(view, freshness, watchlist);
 const picker = new Picker(view, freshness, markets, watchlist);
+const charts = new Charts({ view, freshness, alerts }, picker);
 const panels = {
-  instrument: new Instrument(view, freshness), candles: new Candles(view, freshness, alerts), ladder: new Ladder(view, freshness),
-  trades: new Trades(view, freshness), markets, picker, streams: new Streams(view, freshness, log), venues: new VenueTable(view, freshness),
+  instrument: new Instrument(view, freshness), charts, ladder: new Ladder(view, freshness, settings), depth: new Depth(view, freshness),
+  heat: new Heat(view, freshness), derivatives: new Derivatives(view, freshness), trades: new Trades(view, freshness), markets, picker,
+  streams: new Streams(view, freshness, log), venues: new VenueTable(view, freshness),
 };
-let farewell;
-let isFirst = true;
+const layout = new Layout();
+const drawer = new Drawer();
+const reports = new Reports(view, log, askForKey);
+const star = new Star(view, watchlist);
+/** The panels that show the last price. All show the same one, drawn in the same frame. */
+const priced = ['instrument', 'charts', 'ladder', 'markets'];
+
 const plan = planner((names) => {
-  view.settle();
-  for (const name of names) if (view.symbol || name === 'streams') panels[name].show();
+  const isNewPrice = view.settle();
+  for (const name of new Set([...names, ...(isNewPrice ? priced : [])])) if (view.symbol || name === 'streams') panels[name].show();
   header.show();
 });
 const planAll = () => plan(...Object.keys(panels));
 
 const panelsOf = (name) => {
   const { streams } = view;
-  if (name === streams.book) return ['ladder'];
-  if (name === streams.bars) return ['candles'];
-  // Three panels show the last price, and all show the same one.
-  if (name === streams.trades) return ['trades', 'instrument', 'candles', 'markets'];
-  if (name === streams.liquidations) return ['trades', 'candles'];
-  return ['markets', 'instrument', 'candles', 'picker'];
+  if (name === streams.book) return ['ladder', 'depth'];
+  if (charts.shows(name)) return ['charts'];
+  if (name === streams.trades) return ['trades', ...priced];
+  if (name === streams.liquidations) return ['trades', 'charts'];
+  return ['picker', 'derivatives', ...priced];
 };
-alerts.addEventListener('change', () => plan('candles'));
+alerts.addEventListener('change', () => plan('charts'));
 view.addEventListener('news', ({ detail }) => plan(...panelsOf(detail)));
-view.addEventListener('unlisted', ({ detail }) => log.say('bad', 'Not listed', `${label(detail)} is not a symbol of this venue.`));
-view.addEventListener('change', () => { remember(); planAll(); });
+view.addEventListener('change', () => {
+  remember();
+  planAll();
+  if (view.symbol) alerts.follow(view.symbol);
+});
+
+/** Draws everything again, because the type, the colors or the time zone have changed. */
+function measureAll() {
+  for (const panel of Object.values(panels)) panel.measure?.();
+  for (const time of document.querySelectorAll('time[data-at]')) time.textContent = zone.clock(Number(time.dataset.at));
+  alarm.show();
+  planAll();
+}
+settings.addEventListener('change', measureAll);
+layout.addEventListener('change', () => planAll());
+layout.addEventListener('reset', () => {
+  settings.reset();
+  charts.reset();
+});
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', measureAll);
 
 // The URL contains the view, so that it can be bookmarked and shared.
-const remember = () => history.replaceState(null, '', `#${view.address}`);
+function remember() { history.replaceState(null, '', `#${view.address}`); }
 
 function togglePause() {
   const isPaused = feed.names.length > 0 && feed.names.every((name) => feed.status(name).paused);
-  if (isPaused) feed.resume(); else feed.pause();
+  if (isPaused) feed.resume();
+  else feed.pause();
   freshness.interrupt();
   log.say('', isPaused ? 'Resumed' : 'Paused on the server');
   planAll();
 }
 
-for (const event of ['session', 'bye', 'disconnect', 'connect', 'recover', 'fail', 'gap', 'status']) {
-  // The first and the good states are not logged.
-  feed.addEventListener(event, ({ detail }) => { if (event !== 'status' || !['connecting', 'live'].includes(detail.state)) log.event(event, detail); });
+for (const event of ['refused', 'session']) {
+  feed.addEventListener(event, () => {
+    remember();
+    planAll();
+  });
 }
-feed.addEventListener('refused', ({ detail }) => {
-  if (view.watched.has(detail.stream)) log.event('refused', detail);
-  remember();
-  planAll();
-});
-feed.addEventListener('session', () => { farewell = undefined; remember(); planAll(); });
-feed.addEventListener('bye', ({ detail: { code, reason } }) => { farewell = ['expired', 'revoked'].includes(code) ? reason : undefined; });
-feed.addEventListener('connection', ({ detail: { state, error, status } }) => {
-  const before = $('connection').dataset.state;
-  if (state === 'open' && before === 'connecting' && isFirst) log.say('good', 'Connected to the gateway', 'through the connection of another tab');
-  isFirst = false;
-  const isBarred = state === 'closed' && [401, 403].includes(status);
-  if (isBarred) askForKey(farewell ?? error);
-  $('retry').hidden = $('notice').hidden = state !== 'closed' || isBarred;
-  set($('notice'), error ?? '');
-  set($('shared'), feed.isShared ? 'Shared by all tabs' : '');
-  if (state === 'lost' && before !== 'lost') log.say('warn', 'Connection to the gateway lost', 'Values are frozen; reconnecting automatically.');
-  if (state === 'closed') log.say('bad', 'The gateway refused the connection', error);
+feed.addEventListener('connection', ({ detail }) => {
+  reports.connection(detail);
   header.show();
   planAll();
 });
 
 $('pause').addEventListener('click', togglePause);
 $('retry').addEventListener('click', () => feed.retry());
-const star = new Star(view, watchlist);
-view.addEventListener('change', () => { if (view.symbol) alerts.follow(view.symbol); });
-new Keys([
-  { keys: ['k'], isEverywhere: true, words: 'Choose a symbol', run: () => picker.open() },
-  { keys: ['/'], words: 'Search the markets', run: () => $('search').focus() },
-  { keys: ['s'], words: 'Put the symbol on the watchlist, or remove it', run: () => star.toggle() },
-  { keys: ['l'], words: 'Alerts', run: () => alarm.open() },
-  { keys: ['v'], words: 'Show or hide the venues', run: () => panels.venues.toggle() },
-  { keys: ['c'], words: 'Options of the chart', run: () => panels.candles.open() },
-  { keys: [','], words: 'Shorter bars', run: () => view.step(-1) },
-  { keys: ['.'], words: 'Longer bars', run: () => view.step(1) },
-  { keys: ['a'], words: 'Add a stream', run: () => $('name').focus() },
-  { keys: ['p'], words: 'Pause or resume all streams', run: togglePause },
-  { keys: ['↑', '↓'], words: 'In the markets: the previous or next symbol' },
-  { keys: ['←', '→', '+', '-', '0'], words: 'In the chart: move, scale, show the end' },
-]);
+bindKeys({ picker, star, alarm, venues: panels.venues, charts, drawer, settings, layout }, togglePause);
 addEventListener('resize', planAll);
 // Ages and countdowns advance without events.
-setInterval(() => plan('instrument', 'streams', 'venues'), 500);
-setInterval(() => plan('candles', 'ladder', 'trades', 'markets'), 2000);
+setInterval(() => plan('instrument', 'streams', 'venues', 'derivatives'), 500);
+setInterval(() => plan('charts', 'ladder', 'trades', 'markets', 'depth', 'heat'), 1000);
 setInterval(() => alarm.show(), 2000);
 
+function retry(key) {
+  reports.forget();
+  feed.retry(key);
+  alerts.retry(key);
+  begin();
+}
 function askForKey(why) {
   access.ask(why);
   showData(Boolean(view.symbol));
   header.show();
 }
-function showData(isShown) { $('panels').hidden = $('pause').hidden = !isShown; }
+function showData(isShown) {
+  for (const id of ['panels', 'pause']) $(id).hidden = !isShown;
+}
 
 /** The view that the page's URL names; nothing if it cannot be read. */
 function address() {
-  try { return decodeURIComponent(location.hash.slice(1)); } catch { return ''; }
+  try {
+    return decodeURIComponent(location.hash.slice(1));
+  } catch {
+    return '';
+  }
 }
 addEventListener('hashchange', () => location.reload());
 

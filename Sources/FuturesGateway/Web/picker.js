@@ -22,10 +22,14 @@ export class Picker {
   #freshness;
   #rows = [];
   #at = 0;
+  #take;
 
   /** @param {import('./markets.js').Markets} markets has the rows of all symbols */
   constructor(view, freshness, markets, watchlist) {
-    [this.#view, this.#freshness, this.#markets, this.#watchlist] = [view, freshness, markets, watchlist];
+    this.#view = view;
+    this.#freshness = freshness;
+    this.#markets = markets;
+    this.#watchlist = watchlist;
     view.venues.addEventListener('change', () => { if ($('picker').open) this.#find(); });
     $('symbol').addEventListener('click', () => this.open());
     $('pick').addEventListener('input', () => this.#find());
@@ -35,8 +39,10 @@ export class Picker {
     $('picker').addEventListener('click', ({ target }) => { if (target === $('picker')) $('picker').close(); });
   }
 
-  open() {
-    if (!this.#view.symbol || $('picker').open) return;
+  /** @param {(symbol: string) => void} [take] what becomes of the chosen symbol; usually all panels show it */
+  open(take = (symbol) => this.#view.select(symbol)) {
+    if (!this.#view.symbol || document.querySelector('dialog[open]')) return;
+    this.#take = take;
     $('pick').value = '';
     $('picker').showModal();
     this.#find();
@@ -100,6 +106,6 @@ export class Picker {
   #choose(symbol) {
     if (!symbol) return;
     $('picker').close();
-    this.#view.select(symbol.toLowerCase());
+    this.#take(symbol.toLowerCase());
   }
 }

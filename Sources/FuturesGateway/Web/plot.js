@@ -1,8 +1,9 @@
 // The drawing of the chart: lightweight-charts behind the few operations that the panel needs.
 
-import { colour } from './dom.js';
+import { colour, pixels } from './dom.js';
 import { grouped } from './format.js';
 import { Studies } from './studies.js';
+import { zone } from './zone.js';
 
 /** How many pixels a bar has at first. */
 const barWidth = 8;
@@ -16,15 +17,17 @@ export class Plot {
   #shape;
   #format;
   #lines = new Map();
+  #seconds = 60;
 
   /** @param {HTMLElement} element @param {{pointed: (time: number|undefined) => void, moved: () => void}} calls */
   constructor(element, { pointed, moved }) {
     const { createChart, HistogramSeries } = globalThis.LightweightCharts;
     this.#element = element;
     // The library styles its logo inline, which the page's policy forbids; the page's footer names its authors instead.
-    this.#chart = createChart(element, { autoSize: true, layout: { attributionLogo: false, fontSize: 11, background: { color: 'transparent' } },
+    this.#chart = createChart(element, { autoSize: true, layout: { attributionLogo: false, fontSize: pixels('small'), background: { color: 'transparent' } },
       crosshair: { mode: 0 }, rightPriceScale: { borderVisible: false, scaleMargins: { top: 0.08, bottom: 0.22 } },
-      timeScale: { borderVisible: false, rightOffset: 4, minBarSpacing: 1.5 } });
+      localization: { timeFormatter: (time) => zone.stamp(time * 1000) },
+      timeScale: { borderVisible: false, rightOffset: 4, minBarSpacing: 1.5, tickMarkFormatter: (time) => zone.mark(time * 1000, this.#seconds < 60) } });
     this.#volume = this.#chart.addSeries(HistogramSeries, { priceScaleId: 'volume', lastValueVisible: false, priceLineVisible: false,
       priceFormat: { type: 'volume' } });
     this.#volume.priceScale().applyOptions({ scaleMargins: { top: 0.82, bottom: 0 } });
@@ -38,7 +41,7 @@ export class Plot {
   /** Applies the colours of the style sheet. Rising bars are hollow, so that they can be distinguished without colour. */
   dress() {
     const [text, line, faint] = ['muted', 'line', 'faint'].map(colour);
-    this.#chart.applyOptions({ layout: { textColor: text, fontFamily: getComputedStyle(document.body).fontFamily, panes: { separatorColor: line } },
+    this.#chart.applyOptions({ layout: { textColor: text, fontSize: pixels('small'), fontFamily: getComputedStyle(document.body).fontFamily, panes: { separatorColor: line } },
       grid: { vertLines: { color: line }, horzLines: { color: line } },
       crosshair: Object.fromEntries(['vertLine', 'horzLine'].map((name) => [name, { color: faint, labelBackgroundColor: faint }])) });
     this.#dressBars();
@@ -68,6 +71,7 @@ export class Plot {
 
   /** @param {{decimals: number, seconds: number}} format `seconds`: the length of a bar */
   format({ decimals, seconds }) {
+    this.#seconds = seconds;
     this.#format = { type: 'custom', minMove: 10 ** -decimals, formatter: (price) => grouped(price.toFixed(decimals), decimals) };
     this.#bars.applyOptions({ priceFormat: this.#format });
     this.studies.format(this.#format);
@@ -98,7 +102,7 @@ export class Plot {
     for (const { title, price, color, style } of lines) {
       const line = this.#lines.get(title);
       if (line?.options().price === price && line.options().color === color) continue;
-      const options = { price, color, lineWidth: 1, lineStyle: style, axisLabelVisible: true, title };
+      const options = { price, color, lineWidth: 1, lineStyle: style, axisLabelVisible: title !== '', title };
       if (line) line.applyOptions(options); else this.#lines.set(title, this.#bars.createPriceLine(options));
     }
   }
@@ -112,6 +116,11 @@ export class Plot {
     const [left, right] = [scale.logicalToCoordinate(Math.floor(place)), scale.logicalToCoordinate(Math.floor(place) + 1)];
     return left === null || right === null ? null : left + (right - left) * (place - Math.floor(place));
   }
+
+  /** The height of a price, in pixels from the top; null if the chart is empty. @param {number} price */
+  y(price) { return this.#bars.priceToCoordinate(price); }
+  /** The height of the area with bars, and the width of the prices beside it, in pixels. */
+  get size() { return { height: this.#chart.panes()[0].getHeight(), axis: this.#chart.priceScale('right').width() }; }
 
   /** The width of the area with bars, in pixels. */
   get width() { return this.#chart.timeScale().width(); }

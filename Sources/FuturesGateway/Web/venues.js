@@ -81,6 +81,13 @@ export class Venues extends EventTarget {
   /** Whether a name is that of a symbol of a venue, and not of a stream. @param {string} name */
   isSymbol(name) { return !/[@!]/.test(name) && this.has(prefixOf(name)) && !this.#state.others.has(name); }
 
+  /** The symbols and the streams in an address. @param {string} address */
+  read(address) {
+    const names = address.split(',').filter(Boolean).map((name) => this.canonical(name));
+    const symbols = names.filter((name) => this.isSymbol(name));
+    return { symbols, streams: names.filter((name) => !symbols.includes(name)) };
+  }
+
   /** The symbol of a venue's stream; undefined if it has several, or belongs to another upstream. @param {string} name */
   symbolOf(name) {
     const isOfOne = name.includes('@') && this.has(prefixOf(name)) && !bare(name).startsWith('!');

@@ -1,0 +1,68 @@
+// Columns of a table that are as wide as their longest number. They only grow, so that numbers do not move while they change.
+
+const gap = 10;
+
+/** The widths of a table's columns, in pixels. */
+export class Columns {
+  #table;
+  #drop;
+  #cols;
+  #pen = document.createElement('canvas').getContext('2d');
+  #state = { whose: undefined, font: '', room: 0, lengths: [], widths: [] };
+
+  /** @param {HTMLTableElement} table @param {number[]} drop the columns that are left out if there is no room for all, the least important first */
+  constructor(table, drop = []) {
+    this.#table = table;
+    this.#drop = drop;
+    const group = document.createElement('colgroup');
+    this.#cols = [...table.tHead.rows[0].cells].map(() => group.appendChild(document.createElement('col')));
+    table.prepend(group);
+  }
+
+  /** Makes the columns wide enough. @param {string} whose the columns shrink if this changes @param {string[][]} rows the texts
+   * @param {number} room the width of the table, px @param {number[]} [extra] px that a column needs beside its text */
+  fit(whose, rows, room, extra = []) {
+    const isOther = whose !== this.#state.whose;
+    if (isOther) {
+      const nothing = this.#cols.map(() => 0);
+      this.#state = { whose, font: getComputedStyle(this.#table).font, room: 0, lengths: [...nothing], widths: [...nothing] };
+    }
+    const isWider = rows.map((row) => this.#widen(row, extra)).includes(true);
+    if (!isOther && !isWider && this.#state.room === room) return;
+    this.#state.room = room;
+    this.#apply(room);
+  }
+
+  /** Measures again, because the type has changed. */
+  forget() { this.#state.whose = undefined; }
+
+  /** @returns {boolean} whether a column has grown */
+  #widen(row, extra) {
+    const { lengths, widths, font } = this.#state;
+    let isWider = false;
+    row.forEach((text, place) => {
+      // Digits have one width, so only a longer text may be wider.
+      if (text === undefined || text.length <= lengths[place]) return;
+      lengths[place] = text.length;
+      this.#pen.font = font;
+      const width = Math.ceil(this.#pen.measureText(text).width) + gap + (extra[place] ?? 0);
+      if (width <= widths[place]) return;
+      widths[place] = width;
+      isWider = true;
+    });
+    return isWider;
+  }
+
+  #apply(room) {
+    const { widths } = this.#state;
+    const left = new Set();
+    const sum = () => widths.reduce((total, width, place) => total + (left.has(place) ? 0 : width), 0);
+    for (const place of this.#drop) if (sum() > room) left.add(place);
+    const spare = Math.max(0, room - sum());
+    const shown = widths.length - left.size;
+    this.#cols.forEach((col, place) => {
+      this.#table.classList.toggle(`without-${place + 1}`, left.has(place));
+      col.style.width = `${widths[place] + spare / shown}px`;
+    });
+  }
+}

@@ -1,0 +1,147 @@
+// The panel with the sizes of the order book over time.
+
+import { crosshair } from './crosshair.js';
+import { $, colour, fitted, hatched, rgb, set, setState } from './dom.js';
+import { clock, grouped, notional, short, unitsOf } from './format.js';
+import { HeatModel, most, period } from './heatmodel.js';
+
+/** The room for the prices and for the times, px. */
+const [right, bottom] = [62, 16];
+
+export class Heat {
+  #view;
+  #freshness;
+  #canvas = $('heat');
+  #model = new HeatModel();
+  #image = document.createElement('canvas');
+  #state = { pointed: undefined, drawn: -Infinity, scale: undefined };
+
+  constructor(view, freshness) {
+    this.#view = view;
+    this.#freshness = freshness;
+    new ResizeObserver(() => this.measure()).observe(this.#canvas);
+    $('heat-reach').addEventListener('change', () => this.measure());
+    crosshair(this.#canvas, (pointed) => {
+      this.#state.pointed = pointed;
+      this.#read();
+    });
+    setInterval(() => this.#record(), period);
+  }
+
+  /** Draws again, because the size, the colors or the time zone have changed. */
+  measure() {
+    this.#state.drawn = -Infinity;
+    if (this.#view.symbol) this.show();
+  }
+
+  /** Only a live book in a visible tab is recorded. */
+  #record() {
+    const { symbol, streams, feed } = this.#view;
+    if (!symbol) return;
+    const book = feed.get(streams.book);
+    const now = this.#freshness.venueTime;
+    const isLive = this.#freshness.look(streams.book).shown === 'live' && document.visibilityState === 'visible';
+    if (isLive && book && now !== undefined) this.#model.record(streams.book, book, now, this.#view.decimals(symbol));
+    this.measure();
+  }
+
+  show() {
+    const { symbol, streams } = this.#view;
+    const look = this.#freshness.look(streams.book);
+    setState($('heat-state'), look, look.shown === 'live' ? '' : look.words);
+    if (!this.#canvas.clientWidth || performance.now() - this.#state.drawn < period * 0.9) return;
+    this.#state.drawn = performance.now();
+    const { context, width, height } = fitted(this.#canvas);
+    const samples = this.#model.name === streams.book ? this.#model.samples : [];
+    const last = samples.at(-1);
+    const now = this.#freshness.venueTime;
+    $('heat-empty').hidden = Boolean(last);
+    this.#state.scale = undefined;
+    if (!last || now === undefined) {
+      this.#canvas.setAttribute('aria-label', 'Sizes of the book over time: nothing yet');
+      return this.#read();
+    }
+    const half = last.middle * Number($('heat-reach').value);
+    const scale = { now, low: last.middle - half, high: last.middle + half, width: width - right, height: height - bottom, decimals: this.#view.decimals(symbol) };
+    this.#state.scale = scale;
+    this.#paint(context, samples, scale, look.isAged);
+    this.#axes(context, samples, scale);
+    this.#canvas.setAttribute('aria-label', `Sizes of the book over time, since ${clock(samples[0].time)}, ${this.#model.gaps(now).length} gaps`);
+    return this.#read();
+  }
+
+  /** One pixel for each sample and bin, drawn larger. */
+  #paint(context, samples, { now, low, high, width, height }, isAged) {
+    const { strongest } = this.#model;
+    const [first, count] = [this.#model.binOf(low), Math.max(1, this.#model.binOf(high) - this.#model.binOf(low))];
+    Object.assign(this.#image, { width: 1, height: count });
+    const pen = this.#image.getContext('2d');
+    const column = pen.createImageData(1, count);
+    const [red, green, blue] = rgb(colour('heat'));
+    context.imageSmoothingEnabled = false;
+    context.globalAlpha = isAged ? 0.5 : 1;
+    const pixel = width / most;
+    for (const sample of samples) {
+      const x = width - ((now - sample.time) / period) * pixel;
+      if (x < 0) continue;
+      for (let place = 0; place < count; place += 1) {
+        const size = sample.sizes[first + place - sample.first] ?? 0;
+        const strength = size > 0 ? Math.min(1, Math.log1p(size) / Math.log1p(strongest || 1)) ** 2 : 0;
+        column.data.set([red, green, blue, Math.round(strength * 255)], (count - 1 - place) * 4);
+      }
+      pen.putImageData(column, 0, 0);
+      context.drawImage(this.#image, x, 0, pixel + 0.6, height);
+      this.#shade(context, sample, x, pixel, { low, high, height });
+    }
+    context.globalAlpha = 1;
+    for (const { from, to } of this.#model.gaps(now)) {
+      const left = Math.max(0, width - ((now - from) / period) * pixel);
+      hatched(context, left, 0, Math.max(0, width - ((now - to) / period) * pixel - left), height);
+    }
+  }
+
+  /** Marks the prices that the book does not reach: their sizes are unknown and not zero. */
+  #shade(context, sample, x, pixel, { low, high, height }) {
+    const y = (price) => ((high - price) / (high - low)) * height;
+    context.fillStyle = colour('sunk');
+    if (sample.high < high) context.fillRect(x, 0, pixel + 0.6, y(sample.high));
+    if (sample.low > low) context.fillRect(x, y(sample.low), pixel + 0.6, height - y(sample.low));
+  }
+
+  #axes(context, samples, { now, low, high, width, height, decimals }) {
+    const pixel = width / most;
+    context.strokeStyle = colour('text');
+    context.lineWidth = 1;
+    context.beginPath();
+    samples.forEach(({ time, middle }, place) => {
+      const [x, y] = [width - ((now - time) / period) * pixel, ((high - middle) / (high - low)) * height];
+      const isAfterGap = place === 0 || time - samples[place - 1].time >= period * 2.5;
+      if (x >= 0 && !isAfterGap) context.lineTo(x, y);
+      else if (x >= 0) context.moveTo(x, y);
+    });
+    context.stroke();
+    context.font = `11px ${getComputedStyle(this.#canvas).fontFamily}`;
+    context.fillStyle = colour('muted');
+    context.textAlign = 'left';
+    for (const part of [0.02, 0.25, 0.5, 0.75, 0.98]) {
+      const price = high - (high - low) * part;
+      context.fillText(grouped(price.toFixed(decimals), decimals), width + 4, Math.max(9, Math.min(height, height * part + 4)));
+    }
+    context.fillText(clock(now - most * period), 0, height + 13);
+    context.textAlign = 'right';
+    context.fillText(clock(now), width, height + 13);
+  }
+
+  /** The size under the pointer, or the meaning of the colors. */
+  #read() {
+    const { pointed, scale } = this.#state;
+    const { base, quote } = unitsOf(this.#view.symbol ?? '');
+    if (!scale) return set($('heat-read'), '');
+    if (!pointed || pointed.x > scale.width || pointed.y > scale.height) return set($('heat-read'), `Strongest color: ${short(this.#model.strongest)} ${base} or more`);
+    const time = scale.now - ((scale.width - pointed.x) / (scale.width / most)) * period;
+    const price = scale.high - (pointed.y / scale.height) * (scale.high - scale.low);
+    const size = this.#model.at(time, price);
+    const what = size === undefined ? 'no live data' : `${short(size)} ${base}, ${notional(size * price, quote)}`;
+    return set($('heat-read'), `${clock(time)} at ${grouped(price.toFixed(scale.decimals), scale.decimals)}: ${what}`);
+  }
+}
