@@ -154,7 +154,7 @@ let package = Package(
                 .embedInCode("Web/layout.js"), .embedInCode("Web/legend.js"), .embedInCode("Web/marketrow.js"), .embedInCode("Web/overlays.js"),
                 .embedInCode("Web/pasts.js"), .embedInCode("Web/prices.js"), .embedInCode("Web/prints.js"), .embedInCode("Web/reports.js"),
                 .embedInCode("Web/rows.js"), .embedInCode("Web/series.js"), .embedInCode("Web/settings.js"), .embedInCode("Web/shortcuts.js"),
-                .embedInCode("Web/splitter.js"), .embedInCode("Web/zone.js"),
+                .embedInCode("Web/splitter.js"), .embedInCode("Web/start.js"), .embedInCode("Web/zone.js"),
                 .embedInCode("Web/style.css"), .embedInCode("Web/icon.svg"),
             ],
             swiftSettings: strict),

@@ -19,6 +19,7 @@ import urllib.parse
 
 from chromium import EXECUTABLE, Chromium, websockets
 from gate import Exchange, Gate, Gateway, Wire, header
+from panels import PANELS
 from traders import TRADERS
 from truths import TRUTHS
 from venues import VENUES
@@ -830,7 +831,7 @@ CHECKS = [event_source_survives, overload_passes, only_the_permanent_is_permanen
           a_wrong_stream_is_refused_in_words, a_value_that_is_overdue_looks_so, the_page_asks_for_a_key, a_ticket_is_shown_once,
           a_revoked_key_is_told, an_outage_is_seen_in_the_header, a_lost_line_is_seen_though_nothing_is_missing,
           three_hundred_symbols_are_sorted_and_searched, every_digit_of_a_cheap_coin_is_shown,
-          tabs_of_another_origin_share_one_connection, the_page_is_accessible, *TRUTHS, *TRADERS, *VENUES]
+          tabs_of_another_origin_share_one_connection, the_page_is_accessible, *TRUTHS, *TRADERS, *VENUES, *PANELS]
 
 
 class Running:

@@ -181,6 +181,8 @@ class Gate:
 
     def __init__(self, gateway):
         self.gateway, self.heads, self.targets, self.open, self.answer = gateway, [], [], set(), None
+        # The beginning of a path, and the status and the body that it is answered with.
+        self.replies = {}
         self.flows = asyncio.Event()
         self.flows.set()
 
@@ -214,6 +216,11 @@ class Gate:
                 self.heads.append(head)
                 if self.answer:
                     writer.write(f"HTTP/1.1 {self.answer} Made up\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode())
+                    await writer.drain()
+                    return writer.close()
+            for path, (status, body) in self.replies.items():
+                if target.startswith(path):
+                    writer.write(f"HTTP/1.1 {status} Made up\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n{body}".encode())
                     await writer.drain()
                     return writer.close()
             back, forth = await asyncio.open_connection("127.0.0.1", self.gateway.port)

@@ -57,12 +57,12 @@ async def times_are_the_venues_and_of_one_zone(gateway, gate, browser):
     await tab.call("Page.addScriptToEvaluateOnNewDocument", source="{ const now = Date.now; Date.now = () => now() + 3_600_000; }")
     await tab.call("Page.navigate", url=gate.address)
     await tab.until(LIVE)
-    await tab.until("/:/.test(document.querySelector('#countdown').textContent) && document.querySelector('#trades tbody td:nth-child(3)') !== null")
+    await tab.until("/:/.test(document.querySelector('#countdown').textContent) && document.querySelector('#trades tbody td:nth-child(4)') !== null")
     shown = await tab.run("document.querySelector('#countdown').textContent")
     due = (await gateway.get("streams/btcusdt@markPrice"))["content"]["nextFundingTime"] / 1000 - time.time()
     hours, minutes, seconds = map(int, shown.split(":"))
     expect(abs(hours * 3600 + minutes * 60 + seconds - due) < 5, f"{shown}, and it is {due:.0f} s")
-    moment = await tab.run("document.querySelector('#trades tbody td:nth-child(3)').textContent")
+    moment = await tab.run("document.querySelector('#trades tbody td:nth-child(4)').textContent")
     hours, minutes, seconds = map(int, moment.split(":"))
     apart = abs(hours * 3600 + minutes * 60 + seconds - time.time() % 86400)
     expect(min(apart, 86400 - apart) < 60, f"{moment} is not UTC")
@@ -70,30 +70,36 @@ async def times_are_the_venues_and_of_one_zone(gateway, gate, browser):
     return f"{shown} to the funding, a trade at {moment}"
 
 
+# Notes each frame in which the five last prices differ.
+FIVE = """(() => { window.seen = { frames: 0, updates: 0, apart: [] }; let before = '';
+    const texts = ['#price', '#chart-last b', '#markets [aria-current=true] td:nth-child(2)', '#middle'];
+    const look = () => {
+        seen.frames += 1;
+        const prices = [...texts.map((place) => document.querySelector(place)?.textContent), document.title.match(/[\\d.,]+/)?.[0]];
+        if (prices[0] !== before) seen.updates += 1;
+        before = prices[0];
+        if (new Set(prices).size > 1) seen.apart.push(prices);
+        requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look); return true; })()"""
+
+
 async def one_last_price_is_shown(gateway, gate, browser):
-    """In no frame do the header, the title and the chosen row say different prices."""
+    """In no frame do the header, the chart, the chosen row, the ladder and the title say different prices, over 200 changes, also while the table is scrolled."""
     tab = await browser.tab(gate.address)
-    await tab.until(LIVE + " && document.querySelector('#markets tbody tr') !== null")
-    # One that the table shows.
-    await tab.run("document.querySelector('#markets tbody tr td').click()")
-    await tab.until(LIVE + " && document.querySelector('#markets [aria-current=true]') !== null")
-    await tab.run("""(() => { window.frames = 0; window.apart = [];
-        const look = () => { frames++;
-          const [header, row] = ['#price', '#markets [aria-current=true] td:nth-child(2)'].map((place) => document.querySelector(place).textContent);
-          if (header !== row || !document.title.includes(header)) apart.push([header, row, document.title]);
-          requestAnimationFrame(look); };
-        requestAnimationFrame(look); window.prices = new Set();
-        new MutationObserver(() => prices.add(document.querySelector('#price').textContent)).observe(document.querySelector('#price'), { childList: true, characterData: true, subtree: true });
-        return true; })()""")
-    # A scroll draws the table at once.
-    for step in range(40):
+    await tab.until(LIVE + " && document.querySelector('#markets tbody tr') !== null", 60)
+    await tab.until("document.querySelector('#markets [aria-current=true]') !== null && !document.querySelector('#chart-last').hidden", 30)
+    await tab.run(FIVE)
+    for step in range(1500):
         await tab.run(f"document.querySelector('#markets-scroll').scrollTop = {step % 2}")
         await asyncio.sleep(0.2)
-    frames, prices, apart = await tab.run("[frames, prices.size, apart]")
-    expect(frames > 50 and prices > 3, f"{frames} frames, {prices} prices")
+        if await tab.run("seen.updates") >= 200:
+            break
+    frames, updates, apart = await tab.run("[seen.frames, seen.updates, seen.apart]")
+    expect(updates >= 200, f"{updates} prices in {frames} frames")
     expect(not apart, f"{len(apart)} of {frames}: {apart[:3]}")
     await tab.close()
-    return f"{frames} frames, {prices} prices, none apart"
+    return f"{frames} frames, {updates} prices, none apart"
 
 
 async def unverified_is_the_gateways(gateway, gate, browser):
@@ -139,25 +145,52 @@ async def a_page_opened_while_the_venue_is_down_says_so(_, __, browser):
         await gateway.end()
 
 
-async def no_number_is_cut(gateway, gate, browser):
-    """At no usual width does a cell with digits have less room than they need; names may be cut."""
-    found = {}
-    for width in (390, 820, 1024, 1280, 1440, 1920):
-        tab = await browser.tab(f"{gate.address}#btcusdt,btcusdt@fundingRate,btcusdt@markPrice,1000pepeusdt@markPrice,ethusdt@bookTicker", width=width, height=1000)
-        await tab.until(LIVE + " && document.querySelectorAll('#streams tbody tr').length > 8")
-        await tab.until("[...document.querySelectorAll('#streams tbody tr')].some((row) => /fundingRate/.test(row.textContent) && /%/.test(row.cells[1].textContent))")
-        await asyncio.sleep(2)
-        cut = await tab.run("""[...document.querySelectorAll('td, dd, .price, #middle')].filter((cell) => /\\d/.test(cell.textContent) && cell.checkVisibility()
-            && !cell.querySelector('.name') && !cell.matches('#markets td:first-child, .refused td') && cell.scrollWidth > cell.clientWidth + 1 && getComputedStyle(cell).overflow !== 'visible')
-            .map((cell) => `${cell.closest('[id]').id}: ${cell.textContent} ${cell.scrollWidth}>${cell.clientWidth}`)""")
-        if cut:
-            found[width] = cut[:6]
-        rate = await tab.run("[...document.querySelectorAll('#streams tbody tr')].find((row) => /fundingRate/.test(row.textContent)).cells[1].textContent")
-        expect("%" in rate and "funding rate" in rate, rate)
-        await tab.close()
-    expect(not found, json.dumps(found, ensure_ascii=False))
-    return "none at six widths"
+# Every element whose text has less room than it needs, and everything that is wider than the window.
+CUT = """[...document.querySelectorAll('body *')].filter((one) => one.checkVisibility() && !one.closest('.plot') && !one.matches('.hidden, canvas, option, input')).filter((one) => {
+        const { overflowX, textOverflow, display } = getComputedStyle(one);
+        const hides = overflowX !== 'visible' || textOverflow === 'ellipsis';
+        const sticksOut = one.getBoundingClientRect().right > innerWidth + 1;
+        return (hides && display !== 'inline' && one.scrollWidth > one.clientWidth + 1) || sticksOut;
+    }).map((one) => `${one.closest('[id]')?.id} ${one.tagName}.${one.className}: ${one.textContent.trim().slice(0, 60)} ${one.scrollWidth}>${one.clientWidth}`)"""
+# Makes every decimal of the venue much larger, or much smaller with more digits.
+GROW = "(text) => `98765${text}`"
+SHRINK = "(text) => `0.0000${text.replace('.', '').slice(0, 8)}`"
+CHANGE = """(async () => {
+    const { Feed, StreamContent } = await import('./web/client.js');
+    const change = (value) => {
+        if (typeof value === 'string') return /^\\d+\\.\\d+$/.test(value) ? (%s)(value) : value;
+        if (Array.isArray(value)) return value.map(change);
+        return value && typeof value === 'object' ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, change(one)])) : value;
+    };
+    const { get } = Object.getOwnPropertyDescriptor(StreamContent.prototype, 'value');
+    Object.defineProperty(StreamContent.prototype, 'value', { get() { return change(get.call(this)); } });
+    const dispatch = Feed.prototype.dispatchEvent;
+    Feed.prototype.dispatchEvent = function (event) {
+        return dispatch.call(this, event.detail?.content ? new CustomEvent(event.type, { detail: { ...event.detail, content: change(event.detail.content) } }) : event);
+    };
+    document.querySelector('#data-open').click();
+    return true; })()"""
+
+
+async def nothing_is_cut(gateway, gate, browser):
+    """At no usual width has a text less room than it needs: for usual, very large and very small prices, with all panels, the drawer and an outage."""
+    found, looked = {}, 0
+    for width, height in ((390, 844), (820, 1100), (1024, 900), (1280, 800), (1440, 900), (1920, 1080), (2560, 1440)):
+        for symbol, change in (("btcusdt", "(text) => text"), ("1000pepeusdt", "(text) => text"), ("btcusdt", GROW), ("1000pepeusdt", SHRINK)):
+            tab = await browser.tab("about:blank", width=width, height=height)
+            await tab.call("Page.navigate", url=f"{gate.address}?{width}#{symbol},{symbol}@fundingRate,1000pepeusdt@markPrice,ethusdt@bookTicker,nope@depth")
+            await tab.until(LIVE, 60)
+            await tab.run("localStorage.removeItem('futures-gateway drawer'); true")
+            await tab.run(CHANGE % change)
+            await asyncio.sleep(4)
+            cut = await tab.run(CUT)
+            looked += await tab.run("document.querySelectorAll('body *').length")
+            if cut:
+                found[f"{width} {symbol} {change}"] = cut[:6]
+            await tab.close()
+    expect(not found, json.dumps(found, ensure_ascii=False, indent=1))
+    return f"{looked} elements at seven widths"
 
 
 TRUTHS = [an_unlisted_symbol_is_told_and_not_shown, an_instrument_refused_in_part_is_not_live, times_are_the_venues_and_of_one_zone, one_last_price_is_shown,
-          unverified_is_the_gateways, a_page_opened_while_the_venue_is_down_says_so, no_number_is_cut]
+          unverified_is_the_gateways, a_page_opened_while_the_venue_is_down_says_so, nothing_is_cut]

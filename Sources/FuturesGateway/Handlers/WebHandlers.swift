@@ -72,6 +72,7 @@ enum WebHandlers {
         "settings.js": file("text/javascript", PackageResources.settings_js),
         "shortcuts.js": file("text/javascript", PackageResources.shortcuts_js),
         "splitter.js": file("text/javascript", PackageResources.splitter_js),
+        "start.js": file("text/javascript", PackageResources.start_js),
         "zone.js": file("text/javascript", PackageResources.zone_js),
         "client.js": file("text/javascript", PackageResources.client_js),
         "connection.js": file("text/javascript", PackageResources.connection_js),

@@ -4,7 +4,14 @@ import { $, set } from './dom.js';
 
 const keyName = 'futures-gateway key';
 // A browser may forbid even reading `sessionStorage`.
-const storage = (() => { try { return sessionStorage; } catch { return undefined; } })();
+function open() {
+  try {
+    return sessionStorage;
+  } catch {
+    return undefined;
+  }
+}
+const storage = open();
 
 export class Access {
   #key = storage?.getItem(keyName) ?? undefined;

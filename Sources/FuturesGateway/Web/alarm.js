@@ -27,10 +27,14 @@ export class Alarm {
   #sound;
 
   constructor(alerts, view, log) {
-    [this.#alerts, this.#view, this.#log] = [alerts, view, log];
+    this.#alerts = alerts;
+    this.#view = view;
+    this.#log = log;
     $('alerts-open').addEventListener('click', () => this.open());
     $('alert-add').addEventListener('submit', (event) => this.#submit(event));
-    $('alert-list').addEventListener('click', ({ target }) => { if (target.dataset.id) alerts.remove(target.dataset.id); });
+    $('alert-list').addEventListener('click', ({ target }) => {
+      if (target.dataset.id) alerts.remove(target.dataset.id);
+    });
     for (const option of ['sound', 'notify', 'data']) $(`alert-${option}`).addEventListener('change', ({ target }) => this.#choose(option, target));
     $('fired').addEventListener('click', ({ target }) => target.closest('button')?.parentElement.remove());
     alerts.addEventListener('change', () => this.show());
@@ -102,7 +106,10 @@ export class Alarm {
     if (option === 'sound' && box.checked) this.#beep();
     if (option === 'notify' && box.checked) {
       const answer = await (globalThis.Notification?.requestPermission() ?? 'denied');
-      if (answer !== 'granted') { box.checked = false; set($('alert-error'), 'The browser does not permit notifications of this page.'); }
+      if (answer !== 'granted') {
+        box.checked = false;
+        set($('alert-error'), 'The browser does not permit notifications of this page.');
+      }
     }
     this.#alerts.set(option, box.checked);
   }

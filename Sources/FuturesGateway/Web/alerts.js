@@ -4,7 +4,7 @@ import { Feed } from './client.js';
 import { Stored } from './stored.js';
 
 /** How long data may be other than live before the alert for that, ms. */
-export const patience = 10_000;
+const patience = 10_000;
 
 const streams = { price: (symbol) => `${symbol}@aggTrade`, funding: (symbol) => `${symbol}@markPrice@1s` };
 
@@ -118,7 +118,10 @@ export class Alerts extends EventTarget {
 
   #lookAtData() {
     const name = this.#witness && streams.funding(this.#witness);
-    if (!this.options.data || !name || !this.#feed.names.includes(name)) { this.#lostAt = undefined; return; }
+    if (!this.options.data || !name || !this.#feed.names.includes(name)) {
+      this.#lostAt = undefined;
+      return;
+    }
     const isLive = this.#feed.status(name).state === 'live' && this.#feed.status(name).unverified < patience;
     this.#lostAt = isLive ? undefined : this.#lostAt ?? performance.now();
     const isLost = this.#lostAt !== undefined && performance.now() - this.#lostAt >= patience;

@@ -1,6 +1,6 @@
 // The order and the filters of the market table.
 
-import { bare } from './venues.js';
+import { bare, prefixOf } from './venues.js';
 
 const filters = {
   all: () => true,
@@ -20,4 +20,18 @@ export function arrange(rows, { search = '', filter = 'all', by = 'volume', isRi
   return wanted.sort((a, b) => Number(b.isStarred ?? false) - Number(a.isStarred ?? false) || (by === 'symbol'
     ? sign * (a.symbol < b.symbol ? -1 : a.symbol > b.symbol ? 1 : 0)
     : known(a[by]) - known(b[by]) || (known(a[by]) ? 0 : sign * (a[by] - b[by])) || (a.symbol < b.symbol ? -1 : 1)));
+}
+
+/** The numbers of the venue's symbols, and of those of other venues that have a star; in no order. @param {import('./view.js').View} view
+ * @param {import('./watchlist.js').Watchlist} watchlist */
+export function numbersOf(view, watchlist) {
+  const prefix = prefixOf(view.symbol ?? '');
+  const others = watchlist.symbols.filter((symbol) => prefixOf(symbol) !== prefix && view.hasRow(symbol));
+  return [...view.rowSymbols, ...others].map((symbol) => {
+    const [day, mark] = [view.row('days', symbol), view.row('marks', symbol)];
+    const { price } = view.lastOf(symbol);
+    return { symbol, text: price, price: Number(price), open: day?.openPrice, change: day ? Number(price) / Number(day.openPrice) - 1 : NaN,
+      funding: Number(mark?.lastFundingRate || NaN), rate: mark?.lastFundingRate, turnover: day?.quoteVolume, volume: day ? Number(day.quoteVolume) : NaN,
+      isStarred: watchlist.has(symbol) };
+  });
 }

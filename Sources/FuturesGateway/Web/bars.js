@@ -2,6 +2,11 @@
 
 import { heikinAshi } from './indicators.js';
 
+export const intervals = ['1s', '5s', '15s', '1m', '5m', '15m', '1h', '4h', '1d', '1w'];
+
+/** The stream with the bars of a symbol. @param {string} symbol @param {string} interval */
+export const barsOf = (symbol, interval) => `${symbol}@${interval.endsWith('s') ? 'bar' : 'kline'}_${interval}`;
+
 const spans = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
 
 /** The length of an interval, in seconds. @param {string} interval such as `5m` */

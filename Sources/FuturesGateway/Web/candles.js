@@ -1,6 +1,6 @@
 // A chart: bars with volume, studies, marks, and the mark price as a line. lightweight-charts, a separate script, draws it.
 
-import { drawable, firstChanged, seconds, withLast } from './bars.js';
+import { drawable, firstChanged, intervals, seconds, withLast } from './bars.js';
 import { press, set, setState } from './dom.js';
 import { grouped } from './format.js';
 import { showLast } from './lasttag.js';
@@ -8,7 +8,6 @@ import { describe, showLegend, showStudies } from './legend.js';
 import { hatch, Outages } from './outages.js';
 import { Overlays } from './overlays.js';
 import { Plot } from './plot.js';
-import { intervals } from './view.js';
 
 export class Candles {
   #view;
@@ -68,7 +67,7 @@ export class Candles {
   show() {
     const { symbol, interval, bars: name } = this.#place;
     const { state, box, empty } = this.#parts;
-    if (!symbol) return;
+    if (!symbol) return undefined;
     press(this.#parts.intervals, (button) => button.textContent === interval);
     const own = this.#view.feed.get(name) ?? [];
     const look = this.#freshness.look(name);
@@ -77,18 +76,15 @@ export class Candles {
     setState(state, look, look.shown === 'live' ? '' : look.words);
     box.classList.toggle('aged-chart', look.isAged && bars.length > 0);
     set(empty, bars.length ? '' : Candles.#nothing(look));
-    if (!this.#plot) {
-      set(empty, 'The chart could not be loaded.');
-      return;
-    }
+    if (!this.#plot) return set(empty, 'The chart could not be loaded.');
     const now = this.#freshness.venueTime;
     this.#outages.note(symbol, look.isAged && bars.length > 0, now, now - (look.unverified ?? 0));
     this.#draw(name, own, bars, this.#view.decimals(symbol), interval);
-    this.#plot.lines(bars.length ? this.#overlays.lines(symbol, this.#isDown) : []);
+    this.#plot.lines(bars.length ? this.#overlays.lines(symbol, this.#isDown, (price) => this.#plot.y(price)) : []);
     this.#plot.marks(bars.length ? this.#overlays.marks(symbol, this.#state.shown.times) : []);
     this.#legend();
     this.#follow();
-    this.#describe(bars);
+    return this.#describe(bars);
   }
 
   static #nothing({ error, shown }) {

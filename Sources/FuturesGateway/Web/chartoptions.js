@@ -14,7 +14,10 @@ export class ChartOptions extends EventTarget {
 
   constructor() {
     super();
-    this.#stored.addEventListener('change', () => { this.#show(); this.dispatchEvent(new Event('change')); });
+    this.#stored.addEventListener('change', () => {
+      this.#show();
+      this.dispatchEvent(new Event('change'));
+    });
     $('chart-shapes').append(...Object.entries(shapes).map(([name, words]) => ChartOptions.#choice('radio', 'shape', name, words)));
     $('chart-studies').append(...Object.entries(studies).map(([name, { words }]) => ChartOptions.#choice('checkbox', 'study', name, words)));
     $('chart-extras').append(...Object.entries(extras).map(([name, words]) => ChartOptions.#choice('checkbox', 'extra', name, words)));

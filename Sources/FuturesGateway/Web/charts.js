@@ -1,12 +1,12 @@
 // One, two or four charts side by side. The first one shows the chosen symbol, each other one a symbol and an interval of its own. All use the
 // page's connection.
 
+import { barsOf, intervals } from './bars.js';
 import { Candles } from './candles.js';
 import { ChartOptions } from './chartoptions.js';
 import { $, set } from './dom.js';
 import { Stored } from './stored.js';
 import { label } from './venues.js';
-import { barsOf, intervals } from './view.js';
 
 const counts = [1, 2, 4];
 const usual = { count: 1, panes: [{ interval: '5m' }, { interval: '15m' }, { interval: '1h' }] };
@@ -117,7 +117,9 @@ export class Charts {
   #apply() {
     $('charts').dataset.count = String(this.count);
     $('count').value = String(this.count);
-    [...$('charts').children].forEach((root, number) => { root.hidden = number >= this.count; });
+    [...$('charts').children].forEach((root, number) => {
+      root.hidden = number >= this.count;
+    });
     this.#state.charts.slice(1).forEach((chart, number) => {
       chart.symbolButton.onclick = () => this.#picker.open((symbol) => this.#change(number, { symbol }));
     });

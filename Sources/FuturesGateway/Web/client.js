@@ -18,8 +18,17 @@ function home() {
 /** Streams of a gateway. Dispatches the server's events as `CustomEvent`s (`update`, `fetch`, `status`, …) whose `detail` is their data,
  * `connection` when the connection's state changes, and `refused` for a stream that the gateway refuses. */
 export class Feed extends EventTarget {
-  #link; #base; #credential; #isHidden; #isSuspended = false; #isTelling = false;
-  #wants; #paused = new Set(); #streams = new Map(); #stores = new Map(); #lent = new Set();
+  #link;
+  #base;
+  #credential;
+  #isHidden;
+  #isSuspended = false;
+  #isTelling = false;
+  #wants;
+  #paused = new Set();
+  #streams = new Map();
+  #stores = new Map();
+  #lent = new Set();
   #connection = { state: 'connecting' };
   /** @param {string[]} names the first streams
    * @param {{url?: string|URL, credential?: string|(() => string|Promise<string>), shared?: boolean, pauseWhenHidden?: boolean}} [options]
@@ -27,13 +36,20 @@ export class Feed extends EventTarget {
    *   request; `shared: false` opens a connection only for this tab; so does a function, because it cannot be sent to another tab */
   constructor(names = [], { url = home(), credential, shared = true, pauseWhenHidden = true } = {}) {
     super();
-    [this.#base, this.#wants] = [new URL(url, globalThis.location?.href).href, new Set(names)];
+    this.#base = new URL(url, globalThis.location?.href).href;
+    this.#wants = new Set(names);
     this.#isHidden = () => pauseWhenHidden && globalThis.document?.visibilityState === 'hidden';
     globalThis.document?.addEventListener('visibilitychange', () => this.#say());
     for (const [target, out, back] of [[globalThis, 'pagehide', 'pageshow'], [globalThis.document, 'freeze', 'resume']]) {
       let isOut = false;
-      target?.addEventListener?.(out, () => { isOut = !this.#isSuspended; this.suspend(); });
-      target?.addEventListener?.(back, () => { if (isOut) this.#wake(); isOut = false; });
+      target?.addEventListener?.(out, () => {
+        isOut = !this.#isSuspended;
+        this.suspend();
+      });
+      target?.addEventListener?.(back, () => {
+        if (isOut) this.#wake();
+        isOut = false;
+      });
     }
     this.#connect(credential, shared);
   }
@@ -72,7 +88,10 @@ export class Feed extends EventTarget {
     if (event === 'refused') this.#wants.delete(data.stream);
     if (data.kind === 'full') stream.content = new StreamContent(rule);
     if (data.kind) stream.content?.apply(data);
-    if ('ageMs' in data) [stream.at, stream.verified] = [data.ageMs, data.unverifiedMs].map((ms) => performance.now() - ms);
+    if ('ageMs' in data) {
+      stream.at = performance.now() - data.ageMs;
+      stream.verified = performance.now() - data.unverifiedMs;
+    }
     Object.assign(stream, data.state && { state: data.state }, event === 'refused' && { error: data.error });
     this.#tellStores();
     this.dispatchEvent(new CustomEvent(event, { detail: data }));
@@ -107,19 +126,29 @@ export class Feed extends EventTarget {
       if (isNew) value = Object.freeze(next);
       return isNew;
     };
-    const leave = () => { if (!runs.size && this.#lent.delete(name)) this.remove(name); };
+    const leave = () => {
+      if (!runs.size && this.#lent.delete(name)) this.remove(name);
+    };
     look();
     const store = {
-      get value() { if (!runs.size) look(); return value; },
+      get value() {
+        if (!runs.size) look();
+        return value;
+      },
       subscribe: (run) => {
         // The same function may be passed twice.
         const own = (value) => run(value);
-        if (!this.#wants.has(name)) { this.add(name); this.#lent.add(name); }
+        if (!this.#wants.has(name)) {
+          this.add(name);
+          this.#lent.add(name);
+        }
         if (!runs.size) look();
         runs.add(own);
         run(value);
         // A framework that remounts a component subscribes again immediately.
-        return () => { if (runs.delete(own)) setTimeout(leave, 1000); };
+        return () => {
+          if (runs.delete(own)) setTimeout(leave, 1000);
+        };
       },
     };
     return { store, tell: () => runs.size && look() && runs.forEach((run) => run(value)) };
@@ -127,14 +156,25 @@ export class Feed extends EventTarget {
   #tellStores() {
     if (this.#isTelling || !this.#stores.size) return;
     this.#isTelling = true;
-    const tell = () => { this.#isTelling = false; this.#stores.forEach((store) => store.tell()); };
-    if (globalThis.document?.visibilityState === 'visible') requestAnimationFrame(tell); else setTimeout(tell, 16);
+    const tell = () => {
+      this.#isTelling = false;
+      this.#stores.forEach((store) => store.tell());
+    };
+    if (globalThis.document?.visibilityState === 'visible') requestAnimationFrame(tell);
+    else setTimeout(tell, 16);
   }
 
-  #change(names, change) { for (const name of names) change(name); this.#say(); this.#tellStores(); }
+  #change(names, change) {
+    for (const name of names) change(name);
+    this.#say();
+    this.#tellStores();
+  }
   /** Adds streams on the live connection. @param {...string} names */
   add(...names) {
-    this.#change(names, (name) => { this.#lent.delete(name); this.#want(name); });
+    this.#change(names, (name) => {
+      this.#lent.delete(name);
+      this.#want(name);
+    });
   }
   #want(name) {
     if (this.#wants.has(name)) return;
@@ -159,10 +199,16 @@ export class Feed extends EventTarget {
     this.#hear({ event: 'connection', data: { ...this.#connection, state: 'lost' } });
     this.#isSuspended = true;
   }
-  #wake() { this.#isSuspended = false; this.#say({ renew: true }); }
+  #wake() {
+    this.#isSuspended = false;
+    this.#say({ renew: true });
+  }
   /** Retries refused streams or a closed connection; a given key or token is used from now on. @param {string} [credential] */
   retry(credential = this.#credential) {
-    if (credential !== this.#credential) { this.#say({ bye: true }); this.#connect(credential, this.isShared); }
+    if (credential !== this.#credential) {
+      this.#say({ bye: true });
+      this.#connect(credential, this.isShared);
+    }
     this.#change([...this.#streams.keys()], (name) => this.#want(name));
     this.#say({ retry: true });
   }

@@ -27,7 +27,8 @@ export class Columns {
       const nothing = this.#cols.map(() => 0);
       this.#state = { whose, font: getComputedStyle(this.#table).font, room: 0, lengths: [...nothing], widths: [...nothing] };
     }
-    const isWider = rows.map((row) => this.#widen(row, extra)).includes(true);
+    const all = isOther ? [this.#heads(), ...rows] : rows;
+    const isWider = all.map((row) => this.#widen(row, extra)).includes(true);
     if (!isOther && !isWider && this.#state.room === room) return;
     this.#state.room = room;
     this.#apply(room);
@@ -36,13 +37,15 @@ export class Columns {
   /** Measures again, because the type has changed. */
   forget() { this.#state.whose = undefined; }
 
+  #heads() { return [...this.#table.tHead.rows[0].cells].map((cell) => cell.textContent.trim()); }
+
   /** @returns {boolean} whether a column has grown */
   #widen(row, extra) {
     const { lengths, widths, font } = this.#state;
     let isWider = false;
     row.forEach((text, place) => {
       // Digits have one width, so only a longer text may be wider.
-      if (text === undefined || text.length <= lengths[place]) return;
+      if (!text || text.length <= lengths[place]) return;
       lengths[place] = text.length;
       this.#pen.font = font;
       const width = Math.ceil(this.#pen.measureText(text).width) + gap + (extra[place] ?? 0);

@@ -16,8 +16,22 @@ export async function request(base, credential, path, { headers, ...options } = 
 
 /** A connection to a gateway. Its tabs say which streams they want; it makes the server send these, and passes on the events. */
 export class Connection {
-  #tabs = new Map(); #streams = new Map(); #reading = new Set(); #paused = new Set(); #broken = new Set(); #work = Promise.resolve();
-  #base; #credential; #catalogue; #upstreams; #listed; #source; #session; #lastID; #timer; #state = { state: 'connecting' };
+  #tabs = new Map();
+  #streams = new Map();
+  #reading = new Set();
+  #paused = new Set();
+  #broken = new Set();
+  #work = Promise.resolve();
+  #base;
+  #credential;
+  #catalogue;
+  #upstreams;
+  #listed;
+  #source;
+  #session;
+  #lastID;
+  #timer;
+  #state = { state: 'connecting' };
   #unread = 0; // The number of missed events that have not arrived. While there are any, the tabs show no content as live.
   /** Handles a tab's message: the gateway, and all streams that the tab wants. A stream that the tab starts to show first gets its current content. */
   serve(port, { base, credential, wants, paused, hidden, lock, retry, renew, bye }) {
@@ -25,7 +39,8 @@ export class Connection {
     if (lock) navigator.locks.request(lock, () => this.serve(port, { bye: true }));
     if (bye) return this.#tabs.delete(port) && this.#reconcile();
     const [before, live] = [this.#tabs.get(port), new Set(hidden ? [] : wants.filter((name) => !paused.includes(name)))];
-    [this.#base, this.#credential] = [base, credential];
+    this.#base = base;
+    this.#credential = credential;
     this.#tabs.set(port, { wants: new Set(wants), live });
     // After a suspension, the connection may be dead.
     if (renew && this.#state.state !== 'closed') this.#reopen(0);
@@ -39,7 +54,10 @@ export class Connection {
   }
 
   /** Stops serving all tabs. */
-  end() { this.#tabs.clear(); this.#reconcile(); }
+  end() {
+    this.#tabs.clear();
+    this.#reconcile();
+  }
 
   #tell(message, name, part = 'live') { this.#tabs.forEach((tab, port) => (!name || tab[part].has(name)) && port.postMessage(message)); }
   #become(state, error, status) {
@@ -81,7 +99,8 @@ export class Connection {
     const list = await this.#ask('streams');
     const pass = list.body.catalogue && this.#credential ? await this.#ask('tickets', 'POST') : list;
     if (!pass.body.catalogue && !pass.body.ticket) return this.#judge(pass);
-    [this.#catalogue, this.#upstreams] = [list.body.catalogue, list.body.upstreams];
+    this.#catalogue = list.body.catalogue;
+    this.#upstreams = list.body.upstreams;
     this.#listed = new Map(list.body.active.map((status) => [`${status.stream} ${status.id}`, { ...status, at: performance.now() }]));
     // An id is valid for the streams it was sent with. Streams that are to be added or removed are changed afterwards.
     const had = [...this.#reading];
@@ -101,15 +120,23 @@ export class Connection {
   #close(state, error, status) {
     this.#source?.close();
     clearTimeout(this.#timer);
-    [this.#source, this.#session, this.#timer] = [];
+    this.#source = undefined;
+    this.#session = undefined;
+    this.#timer = undefined;
     if (state) this.#become(state, error, status);
   }
-  #wait(ms, run) { clearTimeout(this.#timer); this.#timer = setTimeout(run, ms); }
+  #wait(ms, run) {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(run, ms);
+  }
   /** Reconnects if not even a heartbeat arrives. */
   #expect() { this.#wait(40_000, () => this.#reopen()); }
   #reopen(ms = soon(), state = 'lost') {
     this.#close(state);
-    this.#wait(ms, () => { this.#timer = undefined; this.#reconcile(); });
+    this.#wait(ms, () => {
+      this.#timer = undefined;
+      this.#reconcile();
+    });
   }
 
   /** Handles an unsuccessful response. @param {string[]} [names] the streams of a control request */
@@ -134,7 +161,10 @@ export class Connection {
     this.#expect();
     this.#lastID = lastEventId || this.#lastID;
     if (event === 'session') {
-      [this.#session, this.#reading, this.#paused, this.#broken] = [data, new Set(data.streams), new Set(), new Set()];
+      this.#session = data;
+      this.#reading = new Set(data.streams);
+      this.#paused = new Set();
+      this.#broken = new Set();
       if (data.resume !== 'exact') this.#forget();
       this.#unread = data.resume !== 'exact' ? 0 : data.replay ? Infinity : data.replayed;
     }
@@ -168,5 +198,7 @@ export class Connection {
 // A bundled copy of this module may run in an unrelated worker.
 if (typeof SharedWorkerGlobalScope !== 'undefined' && globalThis.name?.startsWith(sharedName)) {
   const connection = new Connection();
-  globalThis.onconnect = ({ ports: [port] }) => { port.onmessage = ({ data }) => connection.serve(port, data); };
+  globalThis.onconnect = ({ ports: [port] }) => {
+    port.onmessage = ({ data }) => connection.serve(port, data);
+  };
 }

@@ -9,7 +9,10 @@ export function ruleFor(catalogue, name) {
 
 /** The content of one stream, kept current by the stream's merge rule. Contents handed out are never changed afterwards. */
 export class StreamContent {
-  #rule; #content; #shown; #reach = {};
+  #rule;
+  #content;
+  #shown;
+  #reach = {};
   /** @param {{merge: 'replace'|'byKey'|'book'|'append', key?: string, keep?: number}} [rule] without one, only full values are accepted */
   constructor(rule) { this.#rule = rule ?? { merge: 'replace' }; }
   /** The current content; undefined before the first full value. */
@@ -38,13 +41,15 @@ export class StreamContent {
       // Beyond the limit of a truncated book, levels are known only from updates, so they are incomplete.
       const isCut = (side) => merge === 'book' && content[side].length >= keep;
       this.#reach = reach ?? Object.fromEntries(['bids', 'asks'].filter(isCut).map((side) => [side, Number(content[side].at(-1)[0])]));
-      [this.#content, this.#shown] = [content];
+      this.#content = content;
+      this.#shown = undefined;
     } else if (!this.#content || id.split('.')[0] !== this.id.split('.')[0]) {
       return false;
     } else if (merge === 'book') {
       if (content.previousUpdateId > this.#content.lastUpdateId) return false;
       if (content.lastUpdateId <= this.#content.lastUpdateId) return true;
-      [this.#content, this.#shown] = [{ ...this.#content, ...content, bids: this.#side('bids', -1, content), asks: this.#side('asks', 1, content) }];
+      this.#content = { ...this.#content, ...content, bids: this.#side('bids', -1, content), asks: this.#side('asks', 1, content) };
+      this.#shown = undefined;
     } else if (merge === 'append') {
       this.#content = [...this.#content, ...content].slice(-keep);
     } else {
@@ -62,7 +67,8 @@ export class StreamContent {
       let [place, end] = [0, levels.length];
       while (place < end) {
         const middle = (place + end) >> 1;
-        if (sign * (levels[middle][0] - price) < 0) place = middle + 1; else end = middle;
+        if (sign * (levels[middle][0] - price) < 0) place = middle + 1;
+        else end = middle;
       }
       const known = Number(levels[place]?.[0]) === price ? 1 : 0;
       if (Number(level[1]) === 0) levels.splice(place, known);

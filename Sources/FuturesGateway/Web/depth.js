@@ -56,7 +56,7 @@ export class Depth {
       }
       return [side, points, total];
     });
-    const most = Math.max(...sides.map(([, , total]) => total)) * 1.08 || 1;
+    const most = Math.max(...sides.map(([, , total]) => total)) * 1.3 || 1;
     const [floor, place] = [height - 16, (price) => width / 2 + ((price - middle) / reach) * (width / 2)];
     context.globalAlpha = isAged ? 0.5 : 1;
     context.font = `11px ${getComputedStyle(this.#canvas).fontFamily}`;

@@ -74,7 +74,8 @@ export function setState(element, { shown, words, error }, text = words) {
 export function fitted(canvas) {
   const [ratio, { clientWidth: width, clientHeight: height }] = [devicePixelRatio, canvas];
   if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
-    [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
   }
   const context = canvas.getContext('2d');
   context.setTransform(ratio, 0, 0, ratio, 0, 0);

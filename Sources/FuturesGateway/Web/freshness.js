@@ -2,11 +2,16 @@
 
 /** The longest silence of a stream while nothing was wrong. */
 export class Cadence {
-  #at; #longest = 0; #count = 0;
+  #at;
+  #longest = 0;
+  #count = 0;
 
   /** Records an arrival. @param {number} now ms */
   hear(now) {
-    if (this.#at !== undefined) [this.#longest, this.#count] = [Math.max(this.#longest, now - this.#at), this.#count + 1];
+    if (this.#at !== undefined) {
+      this.#longest = Math.max(this.#longest, now - this.#at);
+      this.#count += 1;
+    }
     this.#at = now;
   }
 
@@ -19,14 +24,20 @@ export class Cadence {
 
 /** The statuses of a feed's streams, as the page shows them. */
 export class Freshness {
-  #feed; #cadences = new Map(); #delays = []; #offsets = []; #told = new Map();
+  #feed;
+  #cadences = new Map();
+  #delays = [];
+  #offsets = [];
+  #told = new Map();
 
   /** @param {import('./client.js').Feed} feed */
   constructor(feed) {
     this.#feed = feed;
     feed.addEventListener('update', ({ detail }) => this.#hear(detail));
     feed.addEventListener('fetch', ({ detail }) => this.#hear(detail));
-    feed.addEventListener('status', ({ detail: { stream, state } }) => { if (state !== 'live') this.#cadences.get(stream)?.interrupt(); });
+    feed.addEventListener('status', ({ detail: { stream, state } }) => {
+      if (state !== 'live') this.#cadences.get(stream)?.interrupt();
+    });
     feed.addEventListener('session', () => this.interrupt());
     document.addEventListener('visibilitychange', () => this.interrupt());
   }
@@ -52,7 +63,8 @@ export class Freshness {
 
   /** Ignores all current silences. @param {string} [name] only of this stream; without it, of all streams */
   interrupt(name) {
-    if (name) this.#cadences.get(name)?.interrupt(); else this.#cadences.forEach((cadence) => cadence.interrupt());
+    if (name) this.#cadences.get(name)?.interrupt();
+    else this.#cadences.forEach((cadence) => cadence.interrupt());
   }
 
   /** A stream's status and its display: a live stream is shown as live only while no data is overdue. @param {string} name */

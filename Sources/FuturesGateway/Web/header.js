@@ -9,7 +9,7 @@ import { prefixOf } from './venues.js';
 const [mostAsked, quiet] = [4, 1500];
 
 /** Whether the gateway polls a stream. The age of such a stream is shown in the list of streams. @param {string} name */
-export const isPolled = (name) => /^([^:]*:)?!funding|@(openInterest|fundingRate|longShortRatio)/.test(name);
+const isPolled = (name) => /^([^:]*:)?!funding|@(openInterest|fundingRate|longShortRatio)/.test(name);
 
 export class Header {
   #view;
@@ -22,8 +22,14 @@ export class Header {
   #asking;
 
   constructor(view, freshness, access) {
-    [this.#view, this.#feed, this.#freshness, this.#access] = [view, view.feed, freshness, access];
-    this.#feed.addEventListener('disconnect', ({ detail }) => { this.#reason = detail.reason ?? ''; this.#askSoon(); });
+    this.#view = view;
+    this.#feed = view.feed;
+    this.#freshness = freshness;
+    this.#access = access;
+    this.#feed.addEventListener('disconnect', ({ detail }) => {
+      this.#reason = detail.reason ?? '';
+      this.#askSoon();
+    });
     for (const event of ['connect', 'session']) this.#feed.addEventListener(event, () => this.#askSoon());
     setInterval(() => this.askLines(), 5000);
     setInterval(() => this.#askUnverified(), 2000);
@@ -80,12 +86,19 @@ export class Header {
   async askLines() {
     if (document.hidden || this.#feed.connection.state !== 'open') return;
     const { name } = this.#upstream;
-    try { this.#ready = await (await fetch(`readyz${name ? `?venue=${encodeURIComponent(name)}` : ''}`)).text(); } catch { return; }
+    try {
+      this.#ready = await (await fetch(`readyz${name ? `?venue=${encodeURIComponent(name)}` : ''}`)).text();
+    } catch { return; }
     this.show();
   }
 
   // Many streams report a change together.
-  #askSoon() { this.#asking ??= setTimeout(() => { this.#asking = undefined; this.askLines(); }, 500); }
+  #askSoon() {
+    this.#asking ??= setTimeout(() => {
+      this.#asking = undefined;
+      this.askLines();
+    }, 500);
+  }
 
   /** The number of refused streams of the shown instrument. */
   get #refused() {

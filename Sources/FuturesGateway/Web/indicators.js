@@ -31,7 +31,9 @@ export function vwap(bars) {
     const begun = Math.floor(bar.openTime / day);
     if (begun !== today) {
       isWhole = today !== undefined || bar.openTime % day === 0;
-      [price, volume, today] = [0, 0, begun];
+      price = 0;
+      volume = 0;
+      today = begun;
     }
     price += (Number(bar.high) + Number(bar.low) + Number(bar.close)) / 3 * Number(bar.volume);
     volume += Number(bar.volume);

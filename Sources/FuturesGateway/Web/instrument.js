@@ -48,12 +48,12 @@ export class Instrument {
     set($('basis'), basis ? `${percent(String(basis.share), 3)}${yearly}` : '–');
     const looks = this.#names.map((name) => this.#freshness.look(name));
     const [trades, marks, days] = looks;
-    for (const [ids, look] of [[['price'], trades], [['mark', 'index', 'funding', 'basis'], marks], [['change', 'high', 'low', 'turnover'], days],
+    for (const [ids, look] of [[['price'], trades], [['mark', 'index', 'funding', 'basis', 'countdown'], marks], [['annualised'], this.#freshness.look(this.#view.sourceOf('fundings'))], [['change', 'high', 'low', 'turnover'], days],
       [['interest', 'interest-worth'], this.#freshness.look(this.#view.streams.interest)]]) {
       for (const id of ids) $(id).classList.toggle('aged', look.isAged && $(id).textContent !== '–');
     }
     set($('age'), last ? age(trades.age) : '–');
-    this.#title(last && price(last), symbol, trades);
+    this.#title(last ? price(last) : undefined, symbol, trades);
   }
 
   #title(price, symbol, { shown }) {

@@ -20,7 +20,9 @@ export class Keys {
     document.addEventListener('keydown', (event) => this.#press(event));
     // A field in a closed dialog may keep the focus, and would take the next key.
     for (const dialog of document.querySelectorAll('dialog')) {
-      dialog.addEventListener('close', () => { if (dialog.contains(document.activeElement)) document.activeElement.blur(); });
+      dialog.addEventListener('close', () => {
+        if (dialog.contains(document.activeElement)) document.activeElement.blur();
+      });
     }
   }
 

@@ -20,7 +20,10 @@ export function throughWorker(key, base, { say, hear, fail }) {
     worker.onerror = fail;
     worker.port.onmessage = ({ data }) => hear(data);
     const lock = `${name} ${Math.random()}`;
-    navigator.locks?.request(lock, () => { say({ lock }); return new Promise(() => {}); });
+    navigator.locks?.request(lock, () => {
+      say({ lock });
+      return new Promise(() => {});
+    });
     return { send: (message) => worker.port.postMessage(message), close: () => {} };
   } catch { return undefined; }
 }
@@ -49,18 +52,23 @@ export function throughLeader(key, { say, hear }) {
     connection?.end();
     ports.forEach((port) => port.close());
     ports.clear();
-    [connection, resign] = [];
+    connection = undefined;
+    resign = undefined;
   };
   const lead = () => {
     if (isClosed) return undefined;
     connection = new Connection();
     all.postMessage({});
     say();
-    return new Promise((done) => { resign = done; });
+    return new Promise((done) => {
+      resign = done;
+    });
   };
   const follow = async (options) => {
     let held;
-    try { await navigator.locks.request(name, options, () => (held = lead())); } catch {
+    try {
+      await navigator.locks.request(name, options, () => (held = lead()));
+    } catch {
       // Another tab has taken the lock.
       if (held) end();
       if (held && !isClosed) follow({});

@@ -9,7 +9,7 @@ const pause = 30_000;
 
 /** The venues with streams in an answer, in order; the first venue's streams have no prefix.
  * @param {{rows: object[], streams: string[]}} answer @returns {{name: string, prefix: string}[]} */
-export function venuesOf({ rows, streams }) {
+function venuesOf({ rows, streams }) {
   const prefixes = [...new Set(streams.map(prefixOf))];
   const first = rows.find(({ venue }) => !prefixes.includes(`${venue}:`));
   return prefixes.map((prefix) => ({ name: prefix.slice(0, -1) || first?.venue, prefix })).filter(({ name }) => name);
@@ -24,7 +24,8 @@ export class MarketPoll extends EventTarget {
   /** @param {(path: string, options: RequestInit) => Promise<Response>} request @param {() => number} [now] ms */
   constructor(request, now = () => performance.now()) {
     super();
-    [this.#request, this.#now] = [request, now];
+    this.#request = request;
+    this.#now = now;
   }
 
   get asset() { return this.#state.asset; }

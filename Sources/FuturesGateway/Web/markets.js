@@ -1,6 +1,6 @@
 // All symbols in one table: sorted, filtered and searched. Only visible rows are in the document.
 
-import { arrange } from './arrange.js';
+import { arrange, numbersOf } from './arrange.js';
 import { Columns } from './columns.js';
 import { $, pixels, set, setState } from './dom.js';
 import { MarketRow } from './marketrow.js';
@@ -30,12 +30,8 @@ export class Markets {
     });
     for (const part of [this.#body, this.#table.tFoot]) part.addEventListener('click', ({ target }) => this.#click(target));
     this.#scroll.addEventListener('keydown', (event) => this.#press(event));
-    $('search').addEventListener('keydown', (event) => {
-      if (event.key === 'Enter') this.#choose(this.#arranged()[0]?.symbol);
-      else if (event.key === 'ArrowDown') this.#press(event);
-    });
+    $('search').addEventListener('keydown', (event) => this.#enter(event));
   }
-
   /** Takes the size of the type from the style sheet. */
   measure() {
     this.#state.height = pixels('row');
@@ -44,17 +40,18 @@ export class Markets {
     this.#columns.forget();
     this.show();
   }
-
   #scrolled() {
     this.#state.top = this.#scroll.scrollTop;
     this.show();
   }
-
+  #enter(event) {
+    if (event.key === 'Enter') this.#choose(this.#arranged()[0]?.symbol);
+    else if (event.key === 'ArrowDown') this.#press(event);
+  }
   #search() {
     this.#scroll.scrollTop = 0;
     this.show();
   }
-
   #click(target) {
     const { symbol } = target.closest('tr').dataset;
     if (target.matches('.star')) this.#watchlist.toggle(symbol);
@@ -71,7 +68,6 @@ export class Markets {
     }
     this.show();
   }
-
   /** The arrow keys move through the symbols in the shown order. */
   #press(event) {
     const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 15, PageUp: -15, Home: -Infinity, End: Infinity }[event.key];
@@ -99,17 +95,7 @@ export class Markets {
   }
 
   /** The numbers of the venue's symbols, and of those of other venues that have a star; in no order. */
-  rows() {
-    const others = this.#watchlist.symbols.filter((symbol) => !this.#isOwn(symbol) && this.#view.hasRow(symbol));
-    return [...this.#view.rowSymbols, ...others].map((symbol) => {
-      const [day, mark] = [this.#view.row('days', symbol), this.#view.row('marks', symbol)];
-      const isChosen = symbol === this.#current;
-      const price = (isChosen ? this.#view.lastPrice : undefined) ?? day?.lastPrice;
-      const change = day ? Number(price) / Number(day.openPrice) - 1 : NaN;
-      return { symbol, text: price, price: Number(price), open: day?.openPrice, change, funding: Number(mark?.lastFundingRate || NaN),
-        rate: mark?.lastFundingRate, turnover: day?.quoteVolume, volume: day ? Number(day.quoteVolume) : NaN, isStarred: this.#watchlist.has(symbol) };
-    });
-  }
+  rows() { return numbersOf(this.#view, this.#watchlist); }
 
   show() {
     const { height, room, top } = this.#state;
@@ -128,7 +114,7 @@ export class Markets {
     this.#table.setAttribute('aria-rowcount', String(rows.length + 1));
     this.#state.rows.forEach((row, index) => this.#fill(row, index < count ? rows[from + index] : undefined, from + index));
     const isChosenShown = this.#showChosen(rows);
-    this.#columns.fit(prefixOf(this.#view.symbol), [...this.#state.rows, this.#chosen].map(({ texts }) => texts), room.width, [22, 12]);
+    this.#columns.fit(prefixOf(this.#view.symbol), [...this.#state.rows, this.#chosen].map(({ texts }) => texts), room.width, [26, 14, 0, 0, 12]);
     // The chosen row has a place at the end, shown or not, so that the last row can be scrolled above it. The gap above it leaves whole rows in view.
     const gap = room.height % height;
     const rest = isChosenShown ? 0 : height + gap;
@@ -139,7 +125,6 @@ export class Markets {
     set($('markets-empty'), rows.length ? '' : Markets.#nothing(all.length, days));
     this.#table.hidden = !rows.length;
   }
-
   static #nothing(count, { error, shown }) {
     if (count) return 'No matching symbol.';
     if (error) return 'The gateway refused the list of symbols.';
@@ -154,7 +139,6 @@ export class Markets {
     this.#fill(this.#chosen, place < 0 || isSeen ? undefined : rows[place], place);
     return !this.#chosen.line.hidden;
   }
-
   #fill(row, market, index) {
     if (!market) return row.clear();
     const { symbol } = market;

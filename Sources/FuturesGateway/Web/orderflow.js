@@ -51,7 +51,11 @@ export class Flow {
 
   /** @param {string} symbol @param {{id: number, price: string, qty: string, time: number, isBuyerMaker: boolean}[]} trades oldest first */
   add(symbol, trades = []) {
-    if (this.#symbol !== symbol) [this.#symbol, this.#last, this.#sums] = [symbol, undefined, { buys: 0, sells: 0, since: trades[0]?.time, missed: 0 }];
+    if (this.#symbol !== symbol) {
+      this.#symbol = symbol;
+      this.#last = undefined;
+      this.#sums = { buys: 0, sells: 0, since: trades[0]?.time, missed: 0 };
+    }
     const news = this.#last === undefined ? trades : trades.filter(({ id }) => id > this.#last);
     if (!news.length) return;
     this.#sums.since ??= news[0].time;

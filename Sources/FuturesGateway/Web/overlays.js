@@ -3,6 +3,9 @@
 import { colour } from './dom.js';
 import { largeTrades, liquidations, Marks } from './marks.js';
 
+/** The height of two labels at the price axis, px. */
+const labels = 32;
+
 export class Overlays {
   #view;
   #alerts;
@@ -16,12 +19,16 @@ export class Overlays {
     this.#options = options;
   }
 
-  /** The mark price, the last price, and the prices of alerts. @param {string} symbol @param {boolean} isDown whether the newest bar falls */
-  lines(symbol, isDown) {
+  /** The mark price, the last price, and the prices of alerts. @param {string} symbol @param {boolean} isDown whether the newest bar falls
+   * @param {(price: number) => number|null} y the height of a price, px */
+  lines(symbol, isDown, y) {
+    const [mark, last] = [Number(this.#view.row('marks', symbol)?.markPrice), Number(this.#view.lastOf(symbol).price)];
+    // The labels of two near prices would cover each other.
+    const isNear = Math.abs((y(mark) ?? NaN) - (y(last) ?? NaN)) < labels;
     const lines = [
-      { title: 'Mark', price: Number(this.#view.row('marks', symbol)?.markPrice), color: colour('accent'), style: 3 },
+      { title: isNear ? ' ' : 'Mark', price: mark, color: colour('accent'), style: 3 },
       // A rising bar is hollow, so a line in its own color would be invisible.
-      { title: '', price: Number(this.#view.lastOf(symbol).price), color: colour(isDown ? 'down' : 'up'), style: 2 },
+      { title: '', price: last, color: colour(isDown ? 'down' : 'up'), style: 2 },
     ];
     if (this.#options.value.alerts) {
       const own = this.#alerts.list.filter((alert) => alert.kind === 'price' && alert.symbol === symbol && !alert.at);

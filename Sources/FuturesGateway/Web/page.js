@@ -21,6 +21,7 @@ import { planner } from './plan.js';
 import { Reports } from './reports.js';
 import { Settings } from './settings.js';
 import { bindKeys } from './shortcuts.js';
+import { Start } from './start.js';
 import { Streams } from './streams.js';
 import { Trades } from './trades.js';
 import { VenueTable } from './venuetable.js';
@@ -49,7 +50,8 @@ const panels = {
 };
 const layout = new Layout();
 const drawer = new Drawer();
-const reports = new Reports(view, log, askForKey);
+const start = new Start(view, access, header);
+const reports = new Reports(view, log, (why) => start.ask(why));
 const star = new Star(view, watchlist);
 /** The panels that show the last price. All show the same one, drawn in the same frame. */
 const priced = ['instrument', 'charts', 'ladder', 'markets'];
@@ -129,39 +131,7 @@ function retry(key) {
   reports.forget();
   feed.retry(key);
   alerts.retry(key);
-  begin();
-}
-function askForKey(why) {
-  access.ask(why);
-  showData(Boolean(view.symbol));
-  header.show();
-}
-function showData(isShown) {
-  for (const id of ['panels', 'pause']) $(id).hidden = !isShown;
+  start.begin();
 }
 
-/** The view that the page's URL names; nothing if it cannot be read. */
-function address() {
-  try {
-    return decodeURIComponent(location.hash.slice(1));
-  } catch {
-    return '';
-  }
-}
-addEventListener('hashchange', () => location.reload());
-
-async function begin() {
-  const [{ status, detail }] = await Promise.all([view.venues.list(''), view.venues.find()]);
-  if (status === 401) return askForKey(detail);
-  access.done();
-  showData(true);
-  if (!view.symbol) {
-    // Only the venue of the address is waited for, because another one may be down.
-    const prefix = view.prefixIn(address());
-    if (prefix) await view.venues.list(prefix);
-    view.begin(address());
-    view.venues.listMissing();
-  }
-  return header.askLines();
-}
-begin();
+start.begin();

@@ -30,13 +30,17 @@ export class Picker {
     this.#freshness = freshness;
     this.#markets = markets;
     this.#watchlist = watchlist;
-    view.venues.addEventListener('change', () => { if ($('picker').open) this.#find(); });
+    view.venues.addEventListener('change', () => {
+      if ($('picker').open) this.#find();
+    });
     $('symbol').addEventListener('click', () => this.open());
     $('pick').addEventListener('input', () => this.#find());
     $('pick').addEventListener('keydown', (event) => this.#press(event));
     $('picks').addEventListener('click', ({ target }) => this.#choose(target.closest('li')?.dataset.symbol));
     // A click outside of the dialog's contents is on the dialog itself.
-    $('picker').addEventListener('click', ({ target }) => { if (target === $('picker')) $('picker').close(); });
+    $('picker').addEventListener('click', ({ target }) => {
+      if (target === $('picker')) $('picker').close();
+    });
   }
 
   /** @param {(symbol: string) => void} [take] what becomes of the chosen symbol; usually all panels show it */

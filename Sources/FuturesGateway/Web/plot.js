@@ -102,12 +102,12 @@ export class Plot {
     for (const { title, price, color, style } of lines) {
       const line = this.#lines.get(title);
       if (line?.options().price === price && line.options().color === color) continue;
-      const options = { price, color, lineWidth: 1, lineStyle: style, axisLabelVisible: title !== '', title };
-      if (line) line.applyOptions(options); else this.#lines.set(title, this.#bars.createPriceLine(options));
+      const options = { price, color, lineWidth: 1, lineStyle: style, axisLabelVisible: title.trim() !== '', title: title.trim() };
+      if (line) line.applyOptions(options);
+      else this.#lines.set(title, this.#bars.createPriceLine(options));
     }
   }
-
-  /** Draws marks at bars, in the order of time. */
+  /** Draws marks, in the order of time. */
   marks(marks) { this.#marks.setMarkers(marks); }
 
   /** The horizontal place of a bar, or of a place between two bars, in pixels; null if the chart is empty. */
@@ -116,12 +116,10 @@ export class Plot {
     const [left, right] = [scale.logicalToCoordinate(Math.floor(place)), scale.logicalToCoordinate(Math.floor(place) + 1)];
     return left === null || right === null ? null : left + (right - left) * (place - Math.floor(place));
   }
-
   /** The height of a price, in pixels from the top; null if the chart is empty. @param {number} price */
   y(price) { return this.#bars.priceToCoordinate(price); }
   /** The height of the area with bars, and the width of the prices beside it, in pixels. */
   get size() { return { height: this.#chart.panes()[0].getHeight(), axis: this.#chart.priceScale('right').width() }; }
-
   /** The width of the area with bars, in pixels. */
   get width() { return this.#chart.timeScale().width(); }
 

@@ -1,7 +1,14 @@
 // What this browser keeps between visits.
 
 // A browser may forbid even reading `localStorage`.
-const storage = (() => { try { return localStorage; } catch { return undefined; } })();
+function open() {
+  try {
+    return localStorage;
+  } catch {
+    return undefined;
+  }
+}
+const storage = open();
 
 /** A value that all tabs of this browser share. It dispatches `change` after every change, also after one in another tab. */
 export class Stored extends EventTarget {

@@ -21,10 +21,16 @@ function action(label, path, run) {
 }
 
 export class Streams {
-  #view; #freshness; #log; #rows = new Map(); #body = $('streams').tBodies[0];
+  #view;
+  #freshness;
+  #log;
+  #rows = new Map();
+  #body = $('streams').tBodies[0];
 
   constructor(view, freshness, log) {
-    [this.#view, this.#freshness, this.#log] = [view, freshness, log];
+    this.#view = view;
+    this.#freshness = freshness;
+    this.#log = log;
     $('add').addEventListener('submit', (event) => {
       event.preventDefault();
       const text = $('name').value.trim();
@@ -39,7 +45,10 @@ export class Streams {
 
   show() {
     const names = [...new Set([...this.#view.watched, ...this.#view.feed.names])];
-    for (const [name, { row }] of this.#rows) if (!names.includes(name)) { row.remove(); this.#rows.delete(name); }
+    for (const [name, { row }] of this.#rows) if (!names.includes(name)) {
+      row.remove();
+      this.#rows.delete(name);
+    }
     names.forEach((name, index) => {
       if (!this.#rows.has(name)) this.#rows.set(name, this.#make(name));
       const { row } = this.#rows.get(name);
@@ -52,7 +61,9 @@ export class Streams {
   #make(name) {
     const row = document.createElement('tr');
     const cells = Array.from({ length: 6 }, () => row.insertCell());
-    cells.slice(1, 4).forEach((cell) => { cell.className = 'number'; });
+    cells.slice(1, 4).forEach((cell) => {
+      cell.className = 'number';
+    });
     const symbol = this.#view.venues.symbolOf(name);
     const label = cells[0].appendChild(document.createElement(symbol ? 'button' : 'span'));
     label.className = 'name';
@@ -66,7 +77,8 @@ export class Streams {
     state.className = 'state';
     const { feed } = this.#view;
     const pause = action(`Pause ${name}`, 'M5.5 3.5v9M10.5 3.5v9', () => {
-      if (feed.status(name).paused) feed.resume(name); else feed.pause(name);
+      if (feed.status(name).paused) feed.resume(name);
+      else feed.pause(name);
       this.#freshness.interrupt(name);
       this.show();
     });
@@ -98,8 +110,12 @@ export class Streams {
     const own = this.#view.venues.symbolOf(name);
     row.classList.toggle('refused', Boolean(error));
     cells[1].colSpan = error ? 3 : 1;
-    cells[2].hidden = cells[3].hidden = Boolean(error);
-    if (error) { cells[1].title = error; set(text, error); set(whose, ''); } else {
+    for (const cell of [cells[2], cells[3]]) cell.hidden = Boolean(error);
+    if (error) {
+      cells[1].title = error;
+      set(text, error);
+      set(whose, '');
+    } else {
       setPrice(text, value ?? (count === undefined ? '' : String(count)), !value ? `${count} rows` : member === 'fundingRate' ? percent(value) : whole(value), symbol ?? '');
       const { words, unit } = member ? meaning(member, unitsOf(symbol ?? own ?? '')) : {};
       set(whose, value ? [own ? '' : symbol, unit || words].filter(Boolean).join(' ') : '');
@@ -112,7 +128,7 @@ export class Streams {
     state.title = unverified === undefined ? '' : `Verified ${age(unverified)} ago`;
     set(state, words);
     pause.setAttribute('aria-pressed', String(paused));
-    pause.hidden = refetch.hidden = Boolean(error);
+    for (const button of [pause, refetch]) button.hidden = Boolean(error);
     remove.hidden = !this.#view.watched.has(name);
   }
 }

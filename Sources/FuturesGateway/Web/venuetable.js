@@ -20,7 +20,8 @@ export class VenueTable {
   #state = { isInView: false, isOffered: false };
 
   constructor(view, freshness) {
-    [this.#view, this.#freshness] = [view, freshness];
+    this.#view = view;
+    this.#freshness = freshness;
     this.#poll = new MarketPoll((path, options) => view.feed.request(path, options));
     this.#poll.addEventListener('change', () => this.show());
     view.addEventListener('change', () => this.#follow());
@@ -38,7 +39,7 @@ export class VenueTable {
 
   #fold() {
     $('venues-open').setAttribute('aria-expanded', String(this.#open.value));
-    $('venues-box').hidden = $('venues-facts').hidden = $('venues-state').hidden = !this.#open.value;
+    for (const id of ['venues-box', 'venues-facts', 'venues-state']) $(id).hidden = !this.#open.value;
   }
 
   #look(isInView) {
@@ -83,7 +84,9 @@ export class VenueTable {
 
   #make({ name, prefix }) {
     const symbol = () => this.#poll.rows.find(({ venue }) => venue === name)?.symbol;
-    const choose = () => { if (symbol()) this.#view.select(`${prefix}${symbol().toLowerCase()}`); };
+    const choose = () => {
+      if (symbol()) this.#view.select(`${prefix}${symbol().toLowerCase()}`);
+    };
     return new VenueRow(name, this.#view.venues.has(prefix) ? choose : undefined);
   }
 

@@ -1,14 +1,10 @@
 // The page's state in one place: the chosen symbol and interval, the streams that are read for them, and the newest rows of all symbols.
 
+import { barsOf, intervals } from './bars.js';
 import { Feed } from './client.js';
 import { Prices } from './prices.js';
 import { marketStreams, partOf, Rows } from './rows.js';
 import { prefixOf, Venues } from './venues.js';
-
-export const intervals = ['1s', '5s', '15s', '1m', '5m', '15m', '1h', '4h', '1d', '1w'];
-
-/** The stream with the bars of a symbol. @param {string} symbol @param {string} interval */
-export const barsOf = (symbol, interval) => `${symbol}@${interval.endsWith('s') ? 'bar' : 'kline'}_${interval}`;
 
 /** The page's state. It dispatches `change` when the view changes, and `news` (with the stream's name as detail) when a stream has an event. */
 export class View extends EventTarget {
@@ -26,15 +22,12 @@ export class View extends EventTarget {
     this.venues = new Venues((path) => feed.request(path));
     for (const event of ['update', 'fetch']) this.feed.addEventListener(event, ({ detail }) => this.#take(detail));
     for (const event of ['status', 'recover']) this.feed.addEventListener(event, ({ detail }) => this.#report(detail.stream));
-    this.feed.addEventListener('session', ({ detail }) => {
-      if (detail.resume !== 'exact') this.#rows.clear();
-    });
+    this.feed.addEventListener('session', ({ detail }) => this.#begin(detail));
     this.feed.addEventListener('refused', ({ detail }) => {
       if (partOf(detail.stream)) this.#turn();
       this.#report(detail.stream);
     });
   }
-
   /** The prefix of the symbol in an address. @param {string} address */
   prefixIn(address) { return prefixOf(this.venues.read(address).symbols[0] ?? ''); }
 
@@ -54,7 +47,6 @@ export class View extends EventTarget {
     const symbol = this.symbol && `${this.symbol}${this.interval === '1m' ? '' : `/${this.interval}`}`;
     return [symbol, ...[...this.watched].filter((name) => !this.feed.status(name).error)].filter(Boolean).join(',');
   }
-
   select(symbol) {
     this.symbol = this.known(symbol) ?? this.symbol;
     this.#turn();
@@ -72,25 +64,21 @@ export class View extends EventTarget {
     this.interval = interval;
     this.#turn();
   }
-
   watch(name) {
     this.watched.add(this.venues.canonical(name));
     this.#turn();
   }
-
   unwatch(name) {
     this.watched.delete(name);
     this.#turn();
   }
-
-  /** Also reads the rows of the venues of these symbols. @param {string[]} symbols */
+  /** Also reads the rows of these symbols' venues. @param {string[]} symbols */
   keep(symbols) {
     const starred = [...new Set(symbols.map(prefixOf))];
     if (starred.join() === this.#state.starred.join()) return;
     this.#state.starred = starred;
     if (this.symbol) this.#turn();
   }
-
   /** Also reads these streams, for a part of the page. @param {string} owner @param {string[]} names */
   attach(owner, names) {
     if ((this.#state.attached.get(owner) ?? []).join() === names.join()) return;
@@ -146,7 +134,6 @@ export class View extends EventTarget {
     this.#state.own = wanted;
     this.dispatchEvent(new Event('change'));
   }
-
   #take(event) {
     const { stream, content } = event;
     const part = Object.keys(marketStreams).find((one) => this.sourceOf(one, stream) === stream);
@@ -154,6 +141,8 @@ export class View extends EventTarget {
     if (stream === this.streams.trades) this.#rows.learn(this.symbol, ...content.slice(-20).map(({ price }) => price));
     this.#report(stream);
   }
-
+  #begin({ resume }) {
+    if (resume !== 'exact') this.#rows.clear();
+  }
   #report(stream) { this.dispatchEvent(new CustomEvent('news', { detail: stream })); }
 }

@@ -32,7 +32,8 @@ export class Star {
   #watchlist;
 
   constructor(view, watchlist) {
-    [this.#view, this.#watchlist] = [view, watchlist];
+    this.#view = view;
+    this.#watchlist = watchlist;
     $('star').addEventListener('click', () => this.toggle());
     for (const source of [view, watchlist]) source.addEventListener('change', () => this.#show());
     this.#show();

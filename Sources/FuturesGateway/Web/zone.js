@@ -13,7 +13,7 @@ function parts(time, isLocal) {
 }
 
 /** Dispatches `change` when another zone is chosen. */
-export class Zone extends EventTarget {
+class Zone extends EventTarget {
   #isLocal = false;
 
   get isLocal() { return this.#isLocal; }
