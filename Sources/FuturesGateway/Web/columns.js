@@ -1,6 +1,6 @@
 // Columns of a table that are as wide as their longest number. They only grow, so that numbers do not move while they change.
 
-const gap = 10;
+const gap = 13;
 
 /** The widths of a table's columns, in pixels. */
 export class Columns {
@@ -44,10 +44,10 @@ export class Columns {
     const { lengths, widths, font } = this.#state;
     let isWider = false;
     row.forEach((text, place) => {
-      // Digits have one width, so only a longer text may be wider.
-      if (!text || text.length <= lengths[place]) return;
+      // Digits have one width, so only a longer text may be wider. Names are bold.
+      if (!text || (place > 0 && text.length <= lengths[place])) return;
       lengths[place] = text.length;
-      this.#pen.font = font;
+      this.#pen.font = place === 0 ? `600 ${font.replace(/^\d+ /, '')}` : font;
       const width = Math.ceil(this.#pen.measureText(text).width) + gap + (extra[place] ?? 0);
       if (width <= widths[place]) return;
       widths[place] = width;

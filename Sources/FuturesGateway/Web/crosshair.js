@@ -15,7 +15,7 @@ export function crosshair(canvas, moved) {
     if ((!x && !y) || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
     const { clientWidth: width, clientHeight: height } = canvas;
-    const from = state.place ?? { x: width - 8, y: height / 2 };
+    const from = state.place ?? { x: Math.round(width * 0.7), y: Math.round(height / 2) };
     const step = event.shiftKey ? 20 : 4;
     go({ x: Math.max(0, Math.min(width - 1, from.x + x * step)), y: Math.max(0, Math.min(height - 1, from.y + y * step)) });
   });

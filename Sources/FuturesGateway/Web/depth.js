@@ -1,6 +1,6 @@
 // The amounts that could be bought and sold around the middle of the order book.
 
-import { $, colour, fitted, set, setState } from './dom.js';
+import { $, colour, fitted, pixels, set, setState } from './dom.js';
 import { grouped, notional, short, unitsOf } from './format.js';
 
 /** The shortest time between two drawings, ms. */
@@ -59,7 +59,7 @@ export class Depth {
     const most = Math.max(...sides.map(([, , total]) => total)) * 1.3 || 1;
     const [floor, place] = [height - 16, (price) => width / 2 + ((price - middle) / reach) * (width / 2)];
     context.globalAlpha = isAged ? 0.5 : 1;
-    context.font = `11px ${getComputedStyle(this.#canvas).fontFamily}`;
+    context.font = `${pixels('small')}px ${getComputedStyle(this.#canvas).fontFamily}`;
     for (const [side, points] of sides) {
       if (!points.length) continue;
       const [tone, edge] = side === 'bids' ? ['up', 0] : ['down', width];
@@ -88,10 +88,10 @@ export class Depth {
     const [asks, bids] = sides.map(([, , total]) => total);
     context.textAlign = 'left';
     context.fillText(`Bids ${short(bids)} ${base}`, 4, 12);
-    context.fillText(notional(bids * middle, quote), 4, 26);
+    context.fillText(notional(bids * middle, quote), 4, 12 + pixels('small') * 1.3);
     context.textAlign = 'right';
     context.fillText(`Asks ${short(asks)} ${base}`, width - 4, 12);
-    context.fillText(notional(asks * middle, quote), width - 4, 26);
+    context.fillText(notional(asks * middle, quote), width - 4, 12 + pixels('small') * 1.3);
     const share = `within ${((reach / middle) * 100).toFixed(2)} %`;
     set($('depth-reach'), share);
     return this.#canvas.setAttribute('aria-label', `Depth ${share} of the middle: bids ${short(bids)}, asks ${short(asks)} ${base}`);

@@ -1,12 +1,12 @@
 // The panel with the sizes of the order book over time.
 
 import { crosshair } from './crosshair.js';
-import { $, colour, fitted, hatched, rgb, set, setState } from './dom.js';
+import { $, colour, fitted, hatched, pixels, rgb, set, setState } from './dom.js';
 import { clock, grouped, notional, short, unitsOf } from './format.js';
 import { HeatModel, most, period } from './heatmodel.js';
 
-/** The room for the prices and for the times, px. */
-const [right, bottom] = [62, 16];
+/** The room for the times, px. */
+const bottom = 18;
 
 export class Heat {
   #view;
@@ -62,7 +62,11 @@ export class Heat {
       return this.#read();
     }
     const half = last.middle * Number($('heat-reach').value);
-    const scale = { now, low: last.middle - half, high: last.middle + half, width: width - right, height: height - bottom, decimals: this.#view.decimals(symbol) };
+    const decimals = this.#view.decimals(symbol);
+    context.font = `${pixels('small')}px ${getComputedStyle(this.#canvas).fontFamily}`;
+    const right = Math.ceil(context.measureText(grouped((last.middle + half).toFixed(decimals), decimals)).width) + 8;
+    const scale = { now, low: last.middle - half, high: last.middle + half, width: width - right, height: height - bottom, decimals };
+    this.#canvas.dataset.right = String(right);
     this.#state.scale = scale;
     this.#paint(context, samples, scale, look.isAged);
     this.#axes(context, samples, scale);
@@ -120,7 +124,6 @@ export class Heat {
       else if (x >= 0) context.moveTo(x, y);
     });
     context.stroke();
-    context.font = `11px ${getComputedStyle(this.#canvas).fontFamily}`;
     context.fillStyle = colour('muted');
     context.textAlign = 'left';
     for (const part of [0.02, 0.25, 0.5, 0.75, 0.98]) {

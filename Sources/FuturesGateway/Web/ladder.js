@@ -17,7 +17,7 @@ export class Ladder {
   #view;
   #freshness;
   #settings;
-  #columns = new Columns($('book'));
+  #columns = new Columns($('book'), [2]);
   #rows = new LadderRows($('book'), $('book-box'));
   #state = { decimals: {}, width: 0, levels: { asks: [], bids: [] } };
 

@@ -3,7 +3,7 @@
 import { pixels, set } from './dom.js';
 
 /** The usual height of a row is reduced to show this many levels of a side, but not below the smallest height, px. */
-const [wanted, smallest, fewest] = [20, 16, 8];
+const [wanted, smallest, fewest] = [20, 15, 8];
 /** The height of the table's head and middle, px. */
 const rest = 56;
 

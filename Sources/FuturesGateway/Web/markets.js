@@ -13,7 +13,7 @@ export class Markets {
   #table = $('markets');
   #scroll = $('markets-scroll');
   #body = $('markets').tBodies[0];
-  #columns = new Columns($('markets'), [4, 3]);
+  #columns = new Columns($('markets'), [4, 3, 2]);
   #state = { rows: [], order: { by: 'volume', isRising: false }, height: 22, room: { width: 0, height: 0 }, top: 0 };
   #chosen = new MarketRow($('markets').tFoot.insertRow());
 

@@ -1,9 +1,10 @@
 // The drawing of past values: bars around zero, or a line. Missing values are gaps and are hatched.
 
-import { colour, fitted, hatched } from './dom.js';
+import { colour, fitted, hatched, pixels } from './dom.js';
 
-/** The room for the numbers and for the times, px. */
-const [right, bottom] = [64, 16];
+/** The room for the numbers, and for the times, px. */
+const rightOf = (rows, write, pen) => Math.ceil(Math.max(...rows.map(({ value }) => pen.measureText(write(value)).width), 0)) + 8;
+const bottom = 18;
 
 /** The spans between values that are further apart than usual. @param {{time: number}[]} rows @param {number} period ms */
 export function holes(rows, period) {
@@ -22,7 +23,8 @@ export function usualPeriod(rows) {
  * @returns {{at: (x: number) => object|undefined}} the value at a place, px */
 export function draw(canvas, rows, { isBars, isAged, write, brief }) {
   const { context, width: whole, height: full } = fitted(canvas);
-  const [width, height] = [whole - right, full - bottom];
+  context.font = `${pixels('small')}px ${getComputedStyle(canvas).fontFamily}`;
+  const [width, height] = [whole - rightOf(rows, write, context), full - bottom];
   if (rows.length < 2 || width < 20) return { at: () => undefined };
   const period = usualPeriod(rows);
   const [first, last] = [rows[0].time, rows.at(-1).time];
@@ -59,7 +61,6 @@ export function draw(canvas, rows, { isBars, isAged, write, brief }) {
   }
   context.globalAlpha = 1;
   context.fillStyle = colour('muted');
-  context.font = `11px ${getComputedStyle(canvas).fontFamily}`;
   context.textAlign = 'left';
   for (const value of [highest, (highest + lowest) / 2, lowest]) context.fillText(write(value), width + 4, Math.max(9, Math.min(height, y(value) + 4)));
   context.fillText(brief(first), 0, full - 3);
