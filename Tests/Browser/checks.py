@@ -477,6 +477,7 @@ async def a_wrong_stream_is_refused_in_words(gateway, gate, browser):
     expect(not [line for line in log if "lost" in line.lower()], f"a loss is told where there was none: {log}")
     words = next((line for line in log if "Refused" in line), "")
     expect("nope@markPrice" in words and "does not list" in words, log)
+    await tab.run("document.querySelector('#data-open').click()")
     shown = "[...document.querySelectorAll('tr.refused .actions button')].filter((button) => button.checkVisibility()).map((button) => button.title)"
     expect(await tab.run(shown) == ["Remove"], await tab.run(shown))
     expect(await tab.run("location.hash") == "#btcusdt,btcusdt@markPrice@1s", await tab.run("location.hash"))
@@ -773,7 +774,7 @@ async def tabs_of_another_origin_share_one_connection(gateway, gate, browser):
 
 
 async def the_page_is_accessible(gateway, gate, browser):
-    """axe-core finds nothing: light, dark, on a phone, with a study, paused, lost, and where a key is asked for."""
+    """axe-core finds nothing: light, dark, on a phone, wide, compact and in blue and orange, in each dialog, with each panel, paused, lost, and if a key is needed."""
     try:
         import axe_playwright_python
     except ImportError:
@@ -800,10 +801,23 @@ async def the_page_is_accessible(gateway, gate, browser):
         await look(tab, name + ", options of the chart")
         await tab.run("document.querySelector('#chart-form [value=rsi]').click(); document.querySelector('#chart-options').close()")
         await look(tab, name + ", a study")
+        for kind in ("interest", "ratio", "basis"):
+            await tab.run(f"document.querySelector('#derivatives-tabs [data-shows={kind}]').click()")
+            await tab.until("document.querySelector('#derivatives-state').dataset.state === 'live'", 20)
+            await look(tab, f"{name}, {kind}")
+        for dialog in ("settings", "alerts", "keys"):
+            await tab.run(f"document.querySelector('#{dialog}').showModal()")
+            await look(tab, f"{name}, {dialog}")
+            await tab.run(f"document.querySelector('#{dialog}').close()")
+        await tab.run("document.querySelector('#settings-choices [value=compact]').click(); document.querySelector('#settings-choices [value=blue]').click();"
+                      " document.querySelector('#count').value = '4'; document.querySelector('#count').dispatchEvent(new Event('change')); document.querySelector('#data-open').click()")
+        await asyncio.sleep(2)
+        await look(tab, name + ", compact, in blue and orange, four charts, the drawer")
         await tab.run("document.querySelector('#pause').click()")
         await tab.until("document.querySelector('#connection').textContent === 'Paused'")
         await asyncio.sleep(1)
         await look(tab, name + ", paused")
+        await tab.run("document.querySelector('#settings-reset').click(); document.querySelector('#data-open').click()")
         await tab.run("document.querySelector('#pause').click(); document.querySelector('#venues-table tr:nth-child(2) button').click(); document.querySelector('#symbol').click()")
         await tab.until("document.querySelector('#symbol').textContent === 'binance:BTCUSDT' && document.querySelector('#connection').textContent === 'Live'")
         await look(tab, name + ", another venue and the list of symbols")

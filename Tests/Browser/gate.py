@@ -10,7 +10,9 @@ import urllib.parse
 import urllib.request
 
 
-WEB = pathlib.Path(__file__).resolve().parents[2] / "Sources/FuturesGateway/Web"
+# Another folder may be named, with a changed page, to see a check fail.
+NAMED = os.environ.get("WEB_FROM_DISK", "")
+WEB = pathlib.Path(NAMED) if "/" in NAMED else pathlib.Path(__file__).resolve().parents[2] / "Sources/FuturesGateway/Web"
 POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; worker-src 'self'; "
           "base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 

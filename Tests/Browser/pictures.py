@@ -11,8 +11,8 @@ import tempfile
 from chromium import Chromium
 from gate import Exchange, Gateway
 
-VIEWS = {"light": dict(width=1440, height=1080), "dark": dict(width=1440, height=1080, dark=True),
-         "phone": dict(width=390, height=844, scale=2), "phone-dark": dict(width=390, height=844, scale=2, dark=True)}
+SIZES = {"1440": dict(width=1440, height=900), "2560": dict(width=2560, height=1440), "phone": dict(width=390, height=844, scale=2)}
+VIEWS = {f"{name}{'-dark' if dark else ''}": size | {"dark": dark} for name, size in SIZES.items() for dark in (False, True)}
 
 
 async def main():
@@ -27,12 +27,12 @@ async def main():
 
             async def pictures(state):
                 for name, tab in tabs.items():
-                    await tab.picture(f"{directory}/{state}-{name}.png", whole="phone" in name)
+                    await tab.picture(f"{directory}/{state}-{name}.png", whole=False)
 
-            await asyncio.sleep(25)
-            await tabs["light"].call("Input.dispatchMouseEvent", type="mouseMoved", x=850, y=260)
+            await asyncio.sleep(60)
+            await tabs["1440"].call("Input.dispatchMouseEvent", type="mouseMoved", x=850, y=360)
             await pictures("live")
-            await tabs["light"].call("Input.dispatchMouseEvent", type="mouseMoved", x=5, y=5)
+            await tabs["1440"].call("Input.dispatchMouseEvent", type="mouseMoved", x=5, y=5)
             await fault(fault="stall", forMs=16_000)
             await asyncio.sleep(14)
             await pictures("stale")
@@ -56,7 +56,7 @@ async def main():
             for tab in tabs.values():
                 print(tab.complaints)
             with tempfile.NamedTemporaryFile("w", suffix=".json") as keys:
-                json.dump({"somebody": {"hash": "0" * 64, "streams": ["*"]}}, keys)
+                json.dump({"reader": {"hash": "0" * 64, "streams": ["*"]}}, keys)
                 keys.flush()
                 gateway = await Gateway(executable, "--keys", keys.name).start()
                 tabs = {name: await browser.tab(f"http://127.0.0.1:{gateway.port}/", **view) for name, view in VIEWS.items()}
@@ -67,6 +67,12 @@ async def main():
                     await tab.run("document.querySelector('#key').value = 'wrong'; document.querySelector('#access').requestSubmit()")
                     await tab.until("document.querySelector('#access-error').textContent")
                 await pictures("key-wrong")
+                await gateway.end()
+                gateway = await Gateway(executable).start("--rest-url=http://127.0.0.1:9", "--ws-url=ws://127.0.0.1:9")
+                tabs = {name: await browser.tab(f"http://127.0.0.1:{gateway.port}/", **view) for name, view in VIEWS.items()}
+                for name, tab in tabs.items():
+                    await tab.until("document.querySelector('#connection')?.textContent === 'Venue down'", 60)
+                await pictures("empty")
     finally:
         await gateway.end()
         await exchange.__aexit__()

@@ -56,6 +56,7 @@ enum WebHandlers {
         "drawer.js": file("text/javascript", PackageResources.drawer_js),
         "heat.js": file("text/javascript", PackageResources.heat_js),
         "heatmodel.js": file("text/javascript", PackageResources.heatmodel_js),
+        "heatpixels.js": file("text/javascript", PackageResources.heatpixels_js),
         "history.js": file("text/javascript", PackageResources.history_js),
         "ladderrows.js": file("text/javascript", PackageResources.ladderrows_js),
         "lasttag.js": file("text/javascript", PackageResources.lasttag_js),

@@ -4,6 +4,7 @@ import { crosshair } from './crosshair.js';
 import { $, colour, fitted, hatched, pixels, rgb, set, setState } from './dom.js';
 import { clock, grouped, notional, short, unitsOf } from './format.js';
 import { HeatModel, most, period } from './heatmodel.js';
+import { paint } from './heatpixels.js';
 
 /** The room for the times, px. */
 const bottom = 18;
@@ -74,34 +75,21 @@ export class Heat {
     return this.#read();
   }
 
-  /** One pixel for each sample and bin, drawn larger. */
+  /** One pixel for each second and bin, drawn larger. */
   #paint(context, samples, { now, low, high, width, height }, isAged) {
-    const { strongest } = this.#model;
-    const [first, count] = [this.#model.binOf(low), Math.max(1, this.#model.binOf(high) - this.#model.binOf(low))];
-    Object.assign(this.#image, { width: 1, height: count });
-    const pen = this.#image.getContext('2d');
-    const column = pen.createImageData(1, count);
-    const [red, green, blue] = rgb(colour('heat'));
+    const first = this.#model.binOf(low);
+    const count = Math.max(1, this.#model.binOf(high) - first);
+    const pixels = paint(samples, { now, first, count, range: this.#model.range, color: rgb(colour('heat')) });
+    Object.assign(this.#image, { width: most, height: count });
+    this.#image.getContext('2d').putImageData(pixels, 0, 0);
     context.imageSmoothingEnabled = false;
     context.globalAlpha = isAged ? 0.5 : 1;
+    context.drawImage(this.#image, 0, 0, width, height);
     const pixel = width / most;
-    for (const sample of samples) {
-      const x = width - ((now - sample.time) / period) * pixel;
-      if (x < 0) continue;
-      for (let place = 0; place < count; place += 1) {
-        const size = sample.sizes[first + place - sample.first] ?? 0;
-        const strength = size > 0 ? Math.min(1, Math.log1p(size) / Math.log1p(strongest || 1)) ** 2 : 0;
-        column.data.set([red, green, blue, Math.round(strength * 255)], (count - 1 - place) * 4);
-      }
-      pen.putImageData(column, 0, 0);
-      context.drawImage(this.#image, x, 0, pixel + 0.6, height);
-      this.#shade(context, sample, x, pixel, { low, high, height });
-    }
+    const x = (time) => Math.max(0, width - ((now - time) / period) * pixel);
+    for (const sample of samples) this.#shade(context, sample, x(sample.time), pixel, { low, high, height });
     context.globalAlpha = 1;
-    for (const { from, to } of this.#model.gaps(now)) {
-      const left = Math.max(0, width - ((now - from) / period) * pixel);
-      hatched(context, left, 0, Math.max(0, width - ((now - to) / period) * pixel - left), height);
-    }
+    for (const { from, to } of this.#model.gaps(now)) hatched(context, x(from), 0, x(to) - x(from), height);
   }
 
   /** Marks the prices that the book does not reach: their sizes are unknown and not zero. */
@@ -126,7 +114,7 @@ export class Heat {
     context.stroke();
     context.fillStyle = colour('muted');
     context.textAlign = 'left';
-    for (const part of [0.02, 0.25, 0.5, 0.75, 0.98]) {
+    for (const part of height > 90 ? [0.02, 0.25, 0.5, 0.75, 0.98] : [0.02, 0.98]) {
       const price = high - (high - low) * part;
       context.fillText(grouped(price.toFixed(decimals), decimals), width + 4, Math.max(9, Math.min(height, height * part + 4)));
     }
@@ -140,7 +128,7 @@ export class Heat {
     const { pointed, scale } = this.#state;
     const { base, quote } = unitsOf(this.#view.symbol ?? '');
     if (!scale) return set($('heat-read'), '');
-    if (!pointed || pointed.x > scale.width || pointed.y > scale.height) return set($('heat-read'), `Since ${clock(this.#model.samples[0].time)}; strongest color: ${short(this.#model.strongest)} ${base} or more`);
+    if (!pointed || pointed.x > scale.width || pointed.y > scale.height) return set($('heat-read'), `Since ${clock(this.#model.samples[0].time)}; strongest color: ${short(this.#model.range.strongest)} ${base} or more`);
     const time = scale.now - ((scale.width - pointed.x) / (scale.width / most)) * period;
     const price = scale.high - (pointed.y / scale.height) * (scale.high - scale.low);
     const size = this.#model.at(time, price);

@@ -57,10 +57,10 @@ export class HeatModel {
     return sample.sizes[this.binOf(price) - sample.first];
   }
 
-  /** The size that has the strongest color: larger than 99 of 100 sizes. */
-  get strongest() {
+  /** The sizes of the last minute that have the weakest and the strongest color: the median, and one that is larger than 99 of 100. */
+  get range() {
     const sizes = this.#state.samples.slice(-60).flatMap((sample) => [...sample.sizes].filter((size) => size > 0));
     sizes.sort((a, b) => a - b);
-    return sizes[Math.floor(sizes.length * 0.99)] ?? 0;
+    return { weakest: sizes[sizes.length >> 1] ?? 0, strongest: sizes[Math.floor(sizes.length * 0.99)] ?? 0 };
   }
 }

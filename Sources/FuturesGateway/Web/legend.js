@@ -7,15 +7,15 @@ import { zone } from './zone.js';
 
 /** Writes the numbers of a bar. @param {HTMLElement} box @param {object|undefined} bar @param {{symbol: string, decimals: number, shape: string}} how */
 export function showLegend(box, bar, { symbol, decimals, shape }) {
-  if (!bar) return set(box, '');
+  if (!bar) return box.replaceChildren();
   const { base, quote } = unitsOf(symbol);
   const number = (text) => grouped(text, decimals);
   const volume = `Vol ${short(Number(bar.volume))} ${base} ${notional(Number(bar.quoteVolume ?? bar.volume * bar.close), quote)}`;
-  const parts = [zone.stamp(bar.openTime), `O ${number(bar.open)}`, `H ${number(bar.high)}`, `L ${number(bar.low)}`, `C ${number(bar.close)}`,
-    percent(String(Number(bar.close) / Number(bar.open) - 1), 2), volume];
-  if (bar.isComplete === false) parts.push('incomplete');
-  if (shape === 'heikinAshi') parts.push('drawn as Heikin-Ashi averages');
-  return set(box, parts.join('  '));
+  const parts = [zone.stamp(bar.openTime), `  O ${number(bar.open)}  H ${number(bar.high)}  L ${number(bar.low)}`, `  C ${number(bar.close)}`,
+    `  ${percent(String(Number(bar.close) / Number(bar.open) - 1), 2)}`, `  ${volume}`, bar.isComplete === false ? '  incomplete' : '',
+    shape === 'heikinAshi' ? '  drawn as Heikin-Ashi averages' : ''];
+  while (box.children.length < parts.length) box.append(document.createElement('span'));
+  return parts.forEach((part, place) => set(box.children[place], part));
 }
 
 /** Writes the values of the studies. @param {HTMLElement} box @param {object[]} studies as `Studies.at` returns them @param {number} decimals */

@@ -3,6 +3,8 @@
 import { short } from './format.js';
 
 const most = 200;
+/** How many marks have a text. */
+const labelled = 3;
 /** A trade is large if it is worth this many times the median of the known trades. */
 const large = 20;
 const fewest = 50;
@@ -44,9 +46,11 @@ export class Marks {
       mark.worth += worth;
       marks.set(key, mark);
     }
+    // More texts would cover each other.
+    const least = [...marks.values()].map(({ worth }) => worth).sort((a, b) => b - a)[labelled - 1] ?? 0;
     return [...marks.values()].sort((a, b) => a.bar - b.bar).map(({ bar, kind, isBuy, worth }) => ({
       time: bar / 1000, position: isBuy ? 'belowBar' : 'aboveBar', color: isBuy ? up : down, size: 0.6,
-      shape: kind === 'liquidation' ? 'square' : isBuy ? 'arrowUp' : 'arrowDown', text: `${kind === 'liquidation' ? 'Liq ' : ''}${short(worth)}`,
+      shape: kind === 'liquidation' ? 'square' : isBuy ? 'arrowUp' : 'arrowDown', text: worth < least ? '' : `${kind === 'liquidation' ? 'Liq ' : ''}${short(worth)}`,
     }));
   }
 }
