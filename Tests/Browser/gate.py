@@ -37,7 +37,7 @@ class Disk:
             if name and (WEB / name).is_file():
                 body = b"export * from './web/client.js';\n" if path == "/client.js" else (WEB / name).read_bytes()
                 kind = "text/javascript" if name.endswith(".js") else mimetypes.guess_type(name)[0]
-                writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: {kind}; charset=utf-8\r\nContent-Security-Policy: {POLICY}\r\nCache-Control: no-store\r\n"
+                writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: {kind}; charset=utf-8\r\nContent-Security-Policy: {POLICY}\r\nCache-Control: no-store\r\nAccess-Control-Allow-Origin: *\r\n"
                              f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body)
                 await writer.drain()
                 return writer.close()

@@ -226,7 +226,7 @@ async def past_values_say_their_state(gateway, gate, browser):
     gate.replies.clear()
     gate.replies["/futures/data/openInterestHist"] = (503, json.dumps({"code": -1001, "msg": "The venue does not answer."}))
     await tab.run("document.querySelector('#derivatives-tabs [data-shows=interest]').click(); document.querySelector('#period').value = '15m'; document.querySelector('#period').dispatchEvent(new Event('change'))")
-    await tab.until(f"{STATE} === 'stale' && document.querySelector('#derivatives-state').title === 'The venue does not answer.'", 20)
+    await tab.until(f"{STATE} === 'failed' && document.querySelector('#derivatives-state').title === 'The venue does not answer.'", 20)
     expect("The venue does not answer." in await tab.run(TEXT.format("#derivatives-empty")), "a failure without its reason")
     gate.replies.clear()
     await tab.until(f"{STATE} === 'live'", 30)

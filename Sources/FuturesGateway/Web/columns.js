@@ -1,6 +1,12 @@
 // Columns of a table that are as wide as their longest number. They only grow, so that numbers do not move while they change.
 
-const gap = 13;
+const gap = 8;
+
+/** The size and the family. The property `font` is empty if figures are tabular. */
+function fontOf(element) {
+  const { fontSize, fontFamily } = getComputedStyle(element);
+  return `${fontSize} ${fontFamily}`;
+}
 
 /** The widths of a table's columns, in pixels. */
 export class Columns {
@@ -25,7 +31,7 @@ export class Columns {
     const isOther = whose !== this.#state.whose;
     if (isOther) {
       const nothing = this.#cols.map(() => 0);
-      this.#state = { whose, font: getComputedStyle(this.#table).font, room: 0, lengths: [...nothing], widths: [...nothing] };
+      this.#state = { whose, font: fontOf(this.#table), room: 0, lengths: [...nothing], widths: [...nothing] };
     }
     const all = isOther ? [this.#heads(), ...rows] : rows;
     const isWider = all.map((row) => this.#widen(row, extra)).includes(true);
@@ -47,7 +53,7 @@ export class Columns {
       // Digits have one width, so only a longer text may be wider. Names are bold.
       if (!text || (place > 0 && text.length <= lengths[place])) return;
       lengths[place] = text.length;
-      this.#pen.font = place === 0 ? `600 ${font.replace(/^\d+ /, '')}` : font;
+      this.#pen.font = place === 0 ? `600 ${font}` : font;
       const width = Math.ceil(this.#pen.measureText(text).width) + gap + (extra[place] ?? 0);
       if (width <= widths[place]) return;
       widths[place] = width;

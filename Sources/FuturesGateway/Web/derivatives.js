@@ -72,6 +72,7 @@ export class Derivatives {
     if (this.#view.feed.connection.state !== 'open') return { shown: 'lost', text: `Lost${words}`, isAged: true };
     if (this.#isPaused) return { shown: 'paused', text: `Paused${words}`, isAged: true };
     if (refusal) return { shown: 'refused', text: 'Refused', error: refusal, isAged: false };
+    if (failure && !rows.length) return { shown: 'failed', text: 'Failed', error: failure, isAged: false };
     if (failure) return { shown: 'stale', text: `Stale${words}`, error: failure, isAged: true };
     if (passed === undefined) return { shown: 'connecting', text: 'Waiting', isAged: false };
     return isLate ? { shown: 'stale', text: `Stale${words}`, isAged: true } : { shown: 'live', text: `Live${words}`, isAged: false };

@@ -24,7 +24,7 @@ export class Drawer {
   #apply() {
     const isOpen = this.#open.value;
     const hadFocus = $('data').contains(document.activeElement);
-    for (const id of ['data', 'data-splitter']) $(id).hidden = !isOpen;
+    $('data').hidden = !isOpen;
     $('data-open').setAttribute('aria-expanded', String(isOpen));
     if (!isOpen && hadFocus) $('data-open').focus();
   }

@@ -12,12 +12,13 @@ export function paint(samples, { now, first, count, range, color }) {
   samples.forEach(({ time, first: lowest, sizes }, number) => {
     const next = samples[number + 1]?.time ?? now;
     // A sample is valid until the next one; a longer time is a gap and has no sizes.
-    const end = next - time < gap ? columnOf(next) : columnOf(time) + 1;
+    const begin = Math.max(0, columnOf(time));
+    const end = Math.min(most, Math.max(columnOf(time) + 1, next - time < gap ? columnOf(next) : 0));
     for (let place = 0; place < count; place += 1) {
       const size = sizes[first + place - lowest] ?? 0;
       if (size <= 0) continue;
       const strength = Math.min(1, Math.max(0.08, (size - range.weakest) / span));
-      for (let column = Math.max(0, columnOf(time)); column < Math.min(most, Math.max(end, columnOf(time) + 1)); column += 1) {
+      for (let column = begin; column < end; column += 1) {
         image.data.set([...color, Math.round(strength * 255)], ((count - 1 - place) * most + column) * 4);
       }
     }

@@ -114,7 +114,7 @@ export class Markets {
     this.#table.setAttribute('aria-rowcount', String(rows.length + 1));
     this.#state.rows.forEach((row, index) => this.#fill(row, index < count ? rows[from + index] : undefined, from + index));
     const isChosenShown = this.#showChosen(rows);
-    this.#columns.fit(prefixOf(this.#view.symbol), [...this.#state.rows, this.#chosen].map(({ texts }) => texts), room.width, [26, 14, 0, 0, 12]);
+    this.#columns.fit(prefixOf(this.#view.symbol), [...this.#state.rows, this.#chosen].map(({ texts }) => texts), room.width, [24, 12, 0, 0, 10]);
     // The chosen row has a place at the end, shown or not, so that the last row can be scrolled above it. The gap above it leaves whole rows in view.
     const gap = room.height % height;
     const rest = isChosenShown ? 0 : height + gap;

@@ -3,8 +3,6 @@
 import { short } from './format.js';
 
 const most = 200;
-/** How many marks have a text. */
-const labelled = 3;
 /** A trade is large if it is worth this many times the median of the known trades. */
 const large = 20;
 const fewest = 50;
@@ -46,11 +44,11 @@ export class Marks {
       mark.worth += worth;
       marks.set(key, mark);
     }
-    // More texts would cover each other.
-    const least = [...marks.values()].map(({ worth }) => worth).sort((a, b) => b - a)[labelled - 1] ?? 0;
+    // Only the largest mark of each side has a text, because more of them would cover each other.
+    const largest = (isBuy) => Math.max(0, ...[...marks.values()].filter((mark) => mark.isBuy === isBuy).map(({ worth }) => worth));
     return [...marks.values()].sort((a, b) => a.bar - b.bar).map(({ bar, kind, isBuy, worth }) => ({
       time: bar / 1000, position: isBuy ? 'belowBar' : 'aboveBar', color: isBuy ? up : down, size: 0.6,
-      shape: kind === 'liquidation' ? 'square' : isBuy ? 'arrowUp' : 'arrowDown', text: worth < least ? '' : `${kind === 'liquidation' ? 'Liq ' : ''}${short(worth)}`,
+      shape: kind === 'liquidation' ? 'square' : isBuy ? 'arrowUp' : 'arrowDown', text: worth < largest(isBuy) ? '' : `${kind === 'liquidation' ? 'Liq ' : ''}${short(worth)}`,
     }));
   }
 }
