@@ -360,10 +360,10 @@ async def a_new_epoch_starts_anew(gateway, gate, browser):
     return f"{old} then {new}"
 
 
-async def the_example_of_the_readme_runs(gateway, gate, browser):
+async def the_example_of_the_documents_runs(gateway, gate, browser):
     """As it stands there, on a page of the gateway and on a page of another origin, where the tab has a connection of its own."""
-    with open(os.path.join(os.path.dirname(__file__), "../../README.md")) as readme:
-        code = re.search(r"```js\n(import \{ Feed \}.*?)```", readme.read(), re.S)[1]
+    with open(os.path.join(os.path.dirname(__file__), "../../docs/start/next-steps.md")) as page:
+        code = re.search(r"```js\n(import \{ Feed \}.*?)```", page.read(), re.S)[1]
     heard = {}
     for name, page in {"same": f"http://127.0.0.1:{gateway.port}/", "foreign": gate.address}.items():
         tab = await browser.tab(page + "healthz")
@@ -840,7 +840,7 @@ async def the_page_is_accessible(gateway, gate, browser):
 
 
 CHECKS = [event_source_survives, overload_passes, only_the_permanent_is_permanent, merged_is_what_the_gateway_has, tabs_share_one_connection,
-          a_late_tab_is_given_all, hidden_tabs_are_paused, a_new_epoch_starts_anew, the_example_of_the_readme_runs, a_gap_is_closed,
+          a_late_tab_is_given_all, hidden_tabs_are_paused, a_new_epoch_starts_anew, the_example_of_the_documents_runs, a_gap_is_closed,
           the_page_works_by_keyboard_and_does_not_jump, a_silent_connection_is_left, no_price_stands_under_another_name,
           a_wrong_stream_is_refused_in_words, a_value_that_is_overdue_looks_so, the_page_asks_for_a_key, a_ticket_is_shown_once,
           a_revoked_key_is_told, an_outage_is_seen_in_the_header, a_lost_line_is_seen_though_nothing_is_missing,

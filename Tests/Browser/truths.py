@@ -179,7 +179,10 @@ async def nothing_is_cut(gateway, gate, browser):
         for symbol, change in (("btcusdt", "(text) => text"), ("btcusdt", GROW), ("1000pepeusdt", SHRINK)):
             tab = await browser.tab("about:blank", width=width, height=height)
             await tab.call("Page.navigate", url=f"{gate.address}?{width}#{symbol},{symbol}@fundingRate,1000pepeusdt@markPrice,ethusdt@bookTicker,nope@depth")
-            await tab.until(LIVE, 60)
+            try:
+                await tab.until(LIVE, 150)
+            except TimeoutError:
+                raise AssertionError(f"{width} {symbol}: {await tab.run('document.body.innerText.slice(0, 300)')} {tab.complaints}")
             await tab.run("localStorage.removeItem('futures-gateway drawer'); true")
             await tab.run(CHANGE % change)
             await asyncio.sleep(4)

@@ -43,7 +43,7 @@ export class Heat {
     const now = this.#freshness.venueTime;
     const isLive = this.#freshness.look(streams.book).shown === 'live' && document.visibilityState === 'visible';
     if (isLive && book && now !== undefined) this.#model.record(streams.book, book, now, this.#view.decimals(symbol));
-    this.measure();
+    this.show();
   }
 
   show() {

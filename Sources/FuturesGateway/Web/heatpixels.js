@@ -7,6 +7,7 @@ import { gap, most, period } from './heatmodel.js';
  * @returns {ImageData} */
 export function paint(samples, { now, first, count, range, color }) {
   const image = new ImageData(most, count);
+  const [red, green, blue] = color;
   const columnOf = (time) => most - 1 - Math.floor((now - time) / period);
   const span = range.strongest - range.weakest || 1;
   samples.forEach(({ time, first: lowest, sizes }, number) => {
@@ -18,8 +19,13 @@ export function paint(samples, { now, first, count, range, color }) {
       const size = sizes[first + place - lowest] ?? 0;
       if (size <= 0) continue;
       const strength = Math.min(1, Math.max(0.08, (size - range.weakest) / span));
+      const row = (count - 1 - place) * most;
       for (let column = begin; column < end; column += 1) {
-        image.data.set([...color, Math.round(strength * 255)], ((count - 1 - place) * most + column) * 4);
+        const at = (row + column) * 4;
+        image.data[at] = red;
+        image.data[at + 1] = green;
+        image.data[at + 2] = blue;
+        image.data[at + 3] = strength * 255;
       }
     }
   });

@@ -28,6 +28,8 @@ export class Instrument {
     const { base, quote } = unitsOf(symbol);
     set($('symbol'), label(symbol));
     for (const unit of document.querySelectorAll('[data-unit]')) set(unit, { base, quote }[unit.dataset.unit]);
+    const unit = quote ? `Prices in ${quote}` : '';
+    if ($('facts').title !== unit) $('facts').title = unit;
     setPrice($('price'), last, last && grouped(last, decimals), symbol);
     setChange($('change'), day?.openPrice, last);
     set($('mark'), mark ? grouped(mark.markPrice, decimals + 1) : '–');

@@ -124,7 +124,7 @@ bindKeys({ picker, star, alarm, venues: panels.venues, charts, drawer, settings,
 addEventListener('resize', planAll);
 // Ages and countdowns advance without events.
 setInterval(() => plan('instrument', 'streams', 'venues', 'derivatives'), 500);
-setInterval(() => plan('charts', 'ladder', 'trades', 'markets', 'depth', 'heat'), 1000);
+setInterval(() => plan('charts', 'ladder', 'trades', 'markets', 'depth'), 1000);
 setInterval(() => alarm.show(), 2000);
 
 function retry(key) {
