@@ -100,6 +100,8 @@ async def slippage(hand):
 
 async def large_trades(hand):
     """Show only trades of at least 1 K."""
+    # The field has the focus after a click or the Tab key.
+    hand.steps += 1
     await hand.tab.run("document.querySelector('#least').focus()")
     await hand.press("ArrowDown")
     return await hand.sees("document.querySelector('#least').value === '1000' && [...document.querySelectorAll('#trades tbody tr')].filter((row) => !row.hidden).every((row) => /K|M/.test(row.cells[2].textContent)) && 'all ≥ 1 K'")
