@@ -35,3 +35,9 @@ export function numbersOf(view, watchlist) {
       isStarred: watchlist.has(symbol) };
   });
 }
+
+/** The number of shown and of all symbols of a venue. @param {string} prefix of the venue @param {number} shown @param {number} all */
+export function countWords(prefix, shown, all) {
+  if (!all) return '';
+  return `${prefix.replace(':', ' · ')}${shown === all ? all : `${shown} of ${all}`}`;
+}

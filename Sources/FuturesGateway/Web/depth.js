@@ -1,6 +1,6 @@
 // The amounts that could be bought and sold around the middle of the order book.
 
-import { $, colour, fitted, pixels, set, setState } from './dom.js';
+import { $, colour, fitted, pixels, set, setState, watchWidth } from './dom.js';
 import { grouped, notional, short, unitsOf } from './format.js';
 
 /** The shortest time between two drawings, ms. */
@@ -10,12 +10,15 @@ export class Depth {
   #view;
   #freshness;
   #canvas = $('depth');
-  #state = { drawn: -Infinity, name: undefined };
+  #state = { drawn: -Infinity, name: undefined, width: 0 };
 
   constructor(view, freshness) {
     this.#view = view;
     this.#freshness = freshness;
-    new ResizeObserver(() => this.measure()).observe(this.#canvas);
+    watchWidth(this.#canvas, (width) => {
+      this.#state.width = width;
+      this.measure();
+    });
   }
 
   /** Draws again, because the size or the colors have changed. */
@@ -32,8 +35,8 @@ export class Depth {
     $('depth-reach').classList.toggle('aged', Boolean(book) && look.isAged);
     const isOther = this.#state.name !== streams.book;
     if (!isOther && performance.now() - this.#state.drawn < interval) return;
-    this.#state = { drawn: performance.now(), name: streams.book };
-    if (this.#canvas.clientWidth) this.#draw(book, look.isAged, this.#view.decimals(symbol), unitsOf(symbol));
+    Object.assign(this.#state, { drawn: performance.now(), name: streams.book });
+    if (this.#state.width) this.#draw(book, look.isAged, this.#view.decimals(symbol), unitsOf(symbol));
   }
 
   /** The amounts that could be bought and sold up to each price. The sides differ by position, not only by color. */

@@ -2,7 +2,7 @@
 
 import { basisOf } from './basis.js';
 import { crosshair } from './crosshair.js';
-import { $, press, set, setState } from './dom.js';
+import { $, press, set, setState, watchWidth } from './dom.js';
 import { age, grouped, notional, percent, short, unitsOf, until } from './format.js';
 import { History } from './history.js';
 import { kinds, pathsOf, periods } from './pasts.js';
@@ -23,7 +23,7 @@ export class Derivatives {
   #history;
   #canvas = $('derivatives');
   #chosen = new Stored('derivatives', { kind: 'funding', period: '1h' });
-  #state = { plot: undefined, pointed: undefined, drawn: '' };
+  #state = { plot: undefined, pointed: undefined, drawn: '', width: 0 };
 
   constructor(view, freshness) {
     this.#view = view;
@@ -36,7 +36,10 @@ export class Derivatives {
       if (target.dataset.shows) this.#choose({ kind: target.dataset.shows });
     });
     $('period').addEventListener('change', ({ target }) => this.#choose({ period: target.value }));
-    new ResizeObserver(() => this.measure()).observe(this.#canvas);
+    watchWidth(this.#canvas, (width) => {
+      this.#state.width = width;
+      this.measure();
+    });
     crosshair(this.#canvas, (place) => {
       this.#state.pointed = place && this.#state.plot?.at(place.x);
       this.#read();
@@ -79,7 +82,7 @@ export class Derivatives {
   }
 
   show() {
-    if (!this.#view.symbol || !this.#canvas.clientWidth) return;
+    if (!this.#view.symbol || !this.#state.width) return;
     const { kind, period } = this.#choice;
     const { symbol, feed } = this.#view;
     this.#history.follow(`${symbol} ${kind} ${kinds[kind].hasPeriod ? period : ''}`, pathsOf(kind, symbol, period), kinds[kind].read);

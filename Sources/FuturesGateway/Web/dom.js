@@ -70,6 +70,12 @@ export function setState(element, { shown, words, error }, text = words) {
   if (element.title !== (error ?? '')) element.title = error ?? '';
 }
 
+/** Calls `changed` with the width of an element, px, first and after changes. To read the width in each frame would make the browser lay out the page.
+ * @param {HTMLElement} element @param {(width: number) => void} changed */
+export function watchWidth(element, changed) {
+  new ResizeObserver(([{ contentRect }]) => changed(contentRect.width)).observe(element);
+}
+
 /** Fits a canvas to its size on the page and the screen's pixels. @returns {{context: CanvasRenderingContext2D, width: number, height: number}} */
 export function fitted(canvas) {
   const [ratio, { clientWidth: width, clientHeight: height }] = [devicePixelRatio, canvas];

@@ -1,7 +1,7 @@
 // The panel with the sizes of the order book over time.
 
 import { crosshair } from './crosshair.js';
-import { $, colour, fitted, hatched, pixels, rgb, set, setState } from './dom.js';
+import { $, colour, fitted, hatched, pixels, rgb, set, setState, watchWidth } from './dom.js';
 import { clock, grouped, notional, short, unitsOf } from './format.js';
 import { HeatModel, most, period } from './heatmodel.js';
 import { paint } from './heatpixels.js';
@@ -15,12 +15,15 @@ export class Heat {
   #canvas = $('heat');
   #model = new HeatModel();
   #image = document.createElement('canvas');
-  #state = { pointed: undefined, drawn: -Infinity, scale: undefined };
+  #state = { pointed: undefined, drawn: -Infinity, scale: undefined, width: 0 };
 
   constructor(view, freshness) {
     this.#view = view;
     this.#freshness = freshness;
-    new ResizeObserver(() => this.measure()).observe(this.#canvas);
+    watchWidth(this.#canvas, (width) => {
+      this.#state.width = width;
+      this.measure();
+    });
     $('heat-reach').addEventListener('change', () => this.measure());
     crosshair(this.#canvas, (pointed) => {
       this.#state.pointed = pointed;
@@ -50,7 +53,7 @@ export class Heat {
     const { symbol, streams } = this.#view;
     const look = this.#freshness.look(streams.book);
     setState($('heat-state'), look, look.shown === 'live' ? '' : look.words);
-    if (!this.#canvas.clientWidth || performance.now() - this.#state.drawn < period * 0.9) return;
+    if (!this.#state.width || performance.now() - this.#state.drawn < period * 0.9) return;
     this.#state.drawn = performance.now();
     const { context, width, height } = fitted(this.#canvas);
     const samples = this.#model.name === streams.book ? this.#model.samples : [];

@@ -1,6 +1,6 @@
 // All symbols in one table: sorted, filtered and searched. Only visible rows are in the document.
 
-import { arrange, numbersOf } from './arrange.js';
+import { arrange, countWords, numbersOf } from './arrange.js';
 import { Columns } from './columns.js';
 import { $, pixels, set, setState } from './dom.js';
 import { MarketRow } from './marketrow.js';
@@ -14,7 +14,7 @@ export class Markets {
   #scroll = $('markets-scroll');
   #body = $('markets').tBodies[0];
   #columns = new Columns($('markets'), [4, 3, 2]);
-  #state = { rows: [], order: { by: 'volume', isRising: false }, height: 22, room: { width: 0, height: 0 }, top: 0 };
+  #state = { rows: [], order: { by: 'volume', isRising: false }, height: 22, room: { width: 0, height: 0 }, top: 0, drawn: [] };
   #chosen = new MarketRow($('markets').tFoot.insertRow());
 
   constructor(view, freshness, watchlist) {
@@ -42,7 +42,7 @@ export class Markets {
   }
   #scrolled() {
     this.#state.top = this.#scroll.scrollTop;
-    this.show();
+    if (this.#view.symbol) this.#draw(this.#state.drawn);
   }
   #enter(event) {
     if (event.key === 'Enter') this.#choose(this.#arranged()[0]?.symbol);
@@ -57,7 +57,6 @@ export class Markets {
     if (target.matches('.star')) this.#watchlist.toggle(symbol);
     else this.#choose(symbol);
   }
-  /** The chosen symbol as the table has it. */
   get #current() { return label(this.#view.symbol ?? ''); }
   #choose(symbol) { if (symbol) this.#view.select(symbol.toLowerCase()); }
   #sort(by) {
@@ -85,7 +84,6 @@ export class Markets {
 
   #arranged(rows = this.rows()) { return arrange(rows, { search: $('search').value.trim(), filter: $('filter').value, ...this.#state.order }); }
 
-  /** Whether a symbol belongs to the chosen symbol's venue. */
   #isOwn(symbol) { return prefixOf(symbol) === prefixOf(this.#view.symbol ?? ''); }
 
   /** A symbol as a row has it: with its venue if that is another one than the rest. */
@@ -98,20 +96,25 @@ export class Markets {
   rows() { return numbersOf(this.#view, this.#watchlist); }
 
   show() {
-    const { height, room, top } = this.#state;
-    if (!this.#view.symbol || !room.height) return;
+    if (!this.#view.symbol || !this.#state.room.height) return;
     const all = this.rows();
     const rows = this.#arranged(all);
-    const venue = prefixOf(this.#view.symbol).replace(':', ' · ');
-    const number = rows.length === all.length ? String(all.length) : `${rows.length} of ${all.length}`;
-    set($('markets-count'), all.length ? `${venue}${number}` : '');
+    set($('markets-count'), countWords(prefixOf(this.#view.symbol), rows.length, all.length));
     const days = this.#freshness.look(this.#view.sourceOf('days'));
     for (const part of [this.#body, this.#table.tFoot]) part.classList.toggle('aged', days.isAged);
     setState($('markets-state'), days, days.shown === 'live' ? '' : days.words);
+    this.#table.setAttribute('aria-rowcount', String(rows.length + 1));
+    set($('markets-empty'), rows.length ? '' : Markets.#nothing(all.length, days));
+    this.#table.hidden = !rows.length;
+    this.#draw(rows);
+  }
+  /** Draws the rows in view: all that is needed while the table scrolls. */
+  #draw(rows) {
+    this.#state.drawn = rows;
+    const { height, room, top } = this.#state;
     const count = Math.min(rows.length, Math.ceil(room.height / height) + 1);
     const from = Math.max(0, Math.min(Math.floor(top / height), rows.length - count));
     while (this.#state.rows.length < count) this.#state.rows.push(new MarketRow(this.#body.insertRow()));
-    this.#table.setAttribute('aria-rowcount', String(rows.length + 1));
     this.#state.rows.forEach((row, index) => this.#fill(row, index < count ? rows[from + index] : undefined, from + index));
     const isChosenShown = this.#showChosen(rows);
     this.#columns.fit(prefixOf(this.#view.symbol), [...this.#state.rows, this.#chosen].map(({ texts }) => texts), room.width, [24, 12, 0, 0, 10]);
@@ -122,15 +125,12 @@ export class Markets {
     const { style } = this.#scroll.firstElementChild;
     style.setProperty('--above', `${from * height}px`);
     style.setProperty('--below', `${Math.max(0, rows.length - from - count) * height + rest}px`);
-    set($('markets-empty'), rows.length ? '' : Markets.#nothing(all.length, days));
-    this.#table.hidden = !rows.length;
   }
   static #nothing(count, { error, shown }) {
     if (count) return 'No matching symbol.';
     if (error) return 'The gateway refused the list of symbols.';
     return shown === 'live' ? 'The venue has sent no symbol.' : 'Waiting for the symbols.';
   }
-
   /** The chosen symbol's row stays in view: below the others, while its own place is out of sight. @returns whether it is shown there */
   #showChosen(rows) {
     const place = rows.findIndex(({ symbol }) => symbol === this.#current);

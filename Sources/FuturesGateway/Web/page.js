@@ -69,7 +69,7 @@ const panelsOf = (name) => {
   if (charts.shows(name)) return ['charts'];
   if (name === streams.trades) return ['trades', ...priced];
   if (name === streams.liquidations) return ['trades', 'charts'];
-  return ['picker', 'derivatives', ...priced];
+  return ['picker', ...priced];
 };
 alerts.addEventListener('change', () => plan('charts'));
 view.addEventListener('news', ({ detail }) => plan(...panelsOf(detail)));
