@@ -84,7 +84,10 @@ export class Depth {
       context.fill();
     }
     context.fillStyle = colour('muted');
-    for (const [at, align, price] of [[2, 'left', middle - reach], [width / 2, 'center', middle], [width - 2, 'right', middle + reach]]) {
+    const ends = [[2, 'left', middle - reach], [width - 2, 'right', middle + reach]];
+    // In a narrow panel three prices would touch each other.
+    const labels = width < 240 ? ends : [...ends, [width / 2, 'center', middle]];
+    for (const [at, align, price] of labels) {
       context.textAlign = align;
       context.fillText(grouped(price.toFixed(decimals), decimals), at, height - 4);
     }
