@@ -71,7 +71,8 @@ export class Candles {
     press(this.#parts.intervals, (button) => button.textContent === interval);
     const own = this.#view.feed.get(name) ?? [];
     const look = this.#freshness.look(name);
-    const bars = look.shown === 'live' ? withLast(own, this.#view.lastOf(symbol), seconds(interval) * 1000) : own;
+    // Also in an outage, so that the legend shows the same last price as the tag beside it.
+    const bars = withLast(own, this.#view.lastOf(symbol), seconds(interval) * 1000);
     this.#state.bars = bars;
     setState(state, look, look.shown === 'live' ? '' : look.words);
     box.classList.toggle('aged-chart', look.isAged && bars.length > 0);
