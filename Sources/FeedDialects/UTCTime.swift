@@ -44,6 +44,19 @@ package enum UTCTime {
         return (days(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second - offset) * 1_000 + milliseconds
     }
 
+    /// The day of a time in ms since 1970 UTC, such as `2026-11-23`. Earlier times are of the first day, later ones of the last day of 9999.
+    package static func day(of milliseconds: Int64) -> String {
+        // The inverse of `days`, in cycles of 400 years.
+        let days = min(max(milliseconds, 0), latest) / 86_400_000 + 719_468
+        let (cycle, day) = (days / 146_097, days % 146_097)
+        let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365
+        let dayOfYear = day - (365 * year + year / 4 - year / 100)
+        let month = (5 * dayOfYear + 2) / 153
+        let isNextYear = month >= 10
+        let parts = [cycle * 400 + year + (isNextYear ? 1 : 0), isNextYear ? month - 9 : month + 3, dayOfYear - (153 * month + 2) / 5 + 1]
+        return parts.map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: "-")
+    }
+
     private static func length(ofMonth month: Int64, _ year: Int64) -> Int64 {
         let isLeap = year.isMultiple(of: 4) && !year.isMultiple(of: 100) || year.isMultiple(of: 400)
         return month == 2 ? isLeap ? 29 : 28 : [4, 6, 9, 11].contains(month) ? 30 : 31

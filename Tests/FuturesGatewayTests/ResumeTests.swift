@@ -84,7 +84,7 @@ struct ResumeTests {
     @Test func aResetForgetsTheReadersId() async throws {
         try await House.open { house in
             let target = "GET /events?streams=btcusdt@bookTicker HTTP/1.1\r\nHost: localhost\r\n"
-            for (accept, end) in [("text/event-stream", "\nid:\n\n"), ("application/x-ndjson", ",\"lastEventId\":\"\"}\n")] {
+            for (accept, end) in [("text/event-stream", "\nid: \n\n"), ("application/x-ndjson", ",\"lastEventId\":\"\"}\n")] {
                 for (id, isReset) in [("Last-Event-ID: 1.5\r\n", true), ("", false)] {
                     let connection = try await RawConnection(port: house.client.port, tls: StreamRoute.current == .tls)
                     connection.send(target + "Accept: \(accept)\r\n\(id)\r\n")

@@ -87,10 +87,15 @@ struct ServerEventParser {
         guard let name = value("event"), let data = value("data") else { throw Unexpected("an event without a name or data: \(fields)") }
         let json = try JSON(data)
         guard case .object = json else { throw Unexpected("data that is no object: \(data.prefix(200))") }
-        if let id = value("id") { try check(id, of: name) }
+        let id = value("id").flatMap { $0.isEmpty ? nil : $0 }
+        if let id { try check(id, of: name) }
+        // A reset forgets the reader's point to resume from, and nothing else does.
+        guard (value("id") == "") == (name == "session" && json["resume"]?.text == "reset") else {
+            throw Unexpected("\(name) with an empty id, or a reset without")
+        }
         let retry = value("retry").map { Int($0) ?? -1 }
         guard (retry != nil) == ["session", "bye"].contains(name), retry ?? 0 >= 0 else { throw Unexpected("\(name) with retry \(retry ?? -1)") }
-        return ServerEvent(name: name, data: json, id: value("id"), retry: retry)
+        return ServerEvent(name: name, data: json, id: id, retry: retry)
     }
 
     private mutating func check(_ id: String, of name: String) throws {

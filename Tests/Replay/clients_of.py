@@ -73,4 +73,5 @@ class Trader:
         if lines:
             return json.loads(lines[-1])
         self.errors.seek(0)
-        raise SystemExit("trader.py failed: " + self.errors.read()[-3000:])
+        said = [line for line in self.errors.read().splitlines() if line and not line.startswith((" ", "Traceback", "Exception ignored"))]
+        raise SystemExit("trader.py failed: " + "; ".join(said[:5]))

@@ -129,7 +129,7 @@ class Run:
         if status.get("state") != "live":
             return False
         depth = await self.asked(f"/fapi/v1/depth?symbol={symbol}&limit=5")
-        until = time.monotonic() + 30
+        until = time.monotonic() + 120
         while time.monotonic() < until:
             book = self.exchange.orderbooks.get(unified)
             if book is not None and book["nonce"] == depth.get("lastUpdateId"):

@@ -54,7 +54,7 @@ class Browser:
             if line.startswith("event: "):
                 event = line[7:]
             elif line.startswith("id: "):
-                identity = line[4:]
+                identity = line[4:] or None
             elif line.startswith("data: "):
                 data = json.loads(line[6:])
             elif line.startswith("retry: "):

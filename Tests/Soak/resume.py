@@ -36,7 +36,7 @@ class Reader:
             identity = data = None
             for line in (await self.input.readuntil(b"\n\n")).split(b"\n"):
                 if line.startswith(b"id: "):
-                    identity = line[4:].decode()
+                    identity = line[4:].decode() or None
                 elif line.startswith(b"data: "):
                     data = line[6:]
             if data is not None:

@@ -53,7 +53,7 @@ class Event:
         for line in block.split(b"\n"):
             if line.startswith(b"event: "):
                 self.name = line[7:].decode()
-            elif line.startswith(b"id: "):
+            elif line.startswith(b"id: ") and len(line) > 4:
                 self.identity = tuple(int(part, 36) for part in line[4:].split(b"."))
             elif line.startswith(b"data: "):
                 self.data = json.loads(line[6:])

@@ -72,7 +72,7 @@ package enum EventFormat: Int, CaseIterable, Sendable {
 
     /// The end of an event after which a reader has no point to resume from. A browser sends the id that it has when it reconnects, until another one
     /// arrives; an empty one is sent by none (WHATWG HTML §9.2.6).
-    package var endWithoutPoint: [UInt8] { isOfVenue ? [] : Array((self == .lines ? ",\"lastEventId\":\"\"}\n" : "id:\n\n").utf8) }
+    package var endWithoutPoint: [UInt8] { isOfVenue ? [] : Array((self == .lines ? ",\"lastEventId\":\"\"}\n" : "id: \n\n").utf8) }
 
     /// The part of an event's end that is the same for all its readers.
     package func idStart(_ id: EventID) -> [UInt8] {

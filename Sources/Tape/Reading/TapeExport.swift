@@ -29,7 +29,7 @@ package final class TapeExport {
         try file.truncate(to: 0)
     }
 
-    private static func check(_ path: String, _ replaces: Bool) throws(TapeError) {
+    static func check(_ path: String, _ replaces: Bool) throws(TapeError) {
         guard replaces || access(path, F_OK) != 0 else {
             throw TapeError(.exists, "\(path) exists; choose another file, or use --force to replace it")
         }

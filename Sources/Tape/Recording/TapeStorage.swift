@@ -106,11 +106,8 @@ package struct TapeDirectory: TapeStorage {
 
     /// - Throws: `otherVenue` if the directory has another venue's tape.
     package func check(venue: String) throws(TapeError) {
-        guard try files().contains(where: { $0.name == Self.venueFile }) else { return }
-        let marked = String(decoding: try read(Self.venueFile, at: 0, count: 1000), as: UTF8.self)
-        guard marked == "\(venue)\n" else {
-            throw TapeError(.otherVenue, "\(path) is a tape of \(marked.split(separator: "\n").first ?? ""), not of \(venue); use another directory")
-        }
+        guard let marked = try self.venue(), marked != venue else { return }
+        throw TapeError(.otherVenue, "\(path) is a tape of \(marked), not of \(venue); use another directory")
     }
 
     /// Notes the venue whose data is recorded here.
@@ -155,6 +152,17 @@ package struct TapeDirectory: TapeStorage {
         }
         if failed { throw .last("\(path)/\(name) cannot be read") }
         return bytes
+    }
+
+    /// Renames a file.
+    func rename(_ name: String, to other: String) throws(TapeError) {
+        guard Glibc.rename("\(path)/\(name)", "\(path)/\(other)") == 0 else { throw .last("\(path)/\(other) cannot be created") }
+    }
+
+    /// The venue whose data is recorded here; nil if no tape was begun.
+    package func venue() throws(TapeError) -> String? {
+        guard try files().contains(where: { $0.name == Self.venueFile }) else { return nil }
+        return String(decoding: try read(Self.venueFile, at: 0, count: 1000), as: UTF8.self).split(separator: "\n").first.map(String.init)
     }
 
     package func remove(_ name: String) throws(TapeError) {

@@ -51,20 +51,49 @@ struct TapeCommand: ParsableCommand {
     /// `futures-gateway tape export`
     struct ExportCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "export", abstract: "Write events to a file as lines of JSON, like cat.",
-            discussion: "The file is compressed with zstd if its name ends with .zst. It is named FILE.part until it is complete.")
+            commandName: "export", abstract: "Write events to a file as lines of JSON, like cat, or to tables.",
+            discussion: """
+                The file is compressed with zstd if its name ends with .zst. It is named FILE.part until it is complete. The format csv writes a folder of \
+                tables with the columns of tardis.dev: trades, book changes, quotes, derivative tickers and liquidations, by day and symbol.
+                """)
+
+        /// What is written.
+        enum Format: String, ExpressibleByArgument, CaseIterable { case lines, csv }
 
         @OptionGroup var part: Part
-        @Option(help: "The file.") var output: String
+        @Option(help: "The file, or the folder of the tables.") var output: String
+        @Option(help: "lines or csv.") var format = Format.lines
+        @Option(help: "The text of the column exchange; default: the tape's venue.") var exchange: String?
         @Flag(help: "Replace an existing file.") var force = false
 
         func run() throws {
             try TapeCommand.reading {
+                if format == .csv { return try exportTables() }
+
                 let export = try TapeExport(output, replaces: force)
                 try part.lines { try export.write($0) }
                 try export.finish()
                 announce("\(export.lines) lines in \(output)")
             }
+        }
+
+        private func exportTables() throws {
+            let directory = TapeDirectory(part.directory)
+            let venue = try exchange ?? directory.venue()?.split(separator: ",").first.map(String.init) ?? "unknown"
+            let exchange = venue.filter { $0.isLetter || $0.isNumber || "-_.".contains($0) }
+            var tables = TapeTables(exchange: exchange, stream: part.stream, from: part.from?.milliseconds, to: part.to?.milliseconds)
+            let files = try TableFiles(output, exchange: exchange, replaces: force)
+            var failure: (any Error)?
+            try TapeReader(directory).walk(from: part.from?.milliseconds, to: part.to?.milliseconds) { item in
+                do { try files.write(tables.rows(of: item)) } catch { failure = error }
+                return failure == nil
+            }
+            if let failure { throw failure }
+            try files.finish()
+            if files.rows == 0 {
+                throw TapeError(.notFound, "\(part.directory) has no trades, books or prices in that time; tape ls shows what it covers")
+            }
+            announce("\(files.rows) rows in \(files.count) files in \(output)")
         }
     }
 
