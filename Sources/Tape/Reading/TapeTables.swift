@@ -111,12 +111,12 @@ package struct TapeTables {
                 }
             }
         case .bookTicker(let tickers):
-            for one in tickers where isNew(one.updateID ?? UInt64(clamping: one.time), of: "\(content.streamName) \(one.symbol)") {
+            for one in tickers where isNew(one.updateID ?? UInt64(clamping: one.time), of: "quote \(one.symbol)") {
                 let cells = [one.askQuantity, one.askPrice, one.bidPrice, one.bidQuantity].map(\.text)
                 add(.quotes, one.symbol, one.time, at, cells, &rows)
             }
         case .markPrice(let prices):
-            for one in prices where isNew(UInt64(clamping: one.time), of: "\(content.streamName) \(one.symbol)") {
+            for one in prices where isNew(UInt64(clamping: one.time), of: "mark \(one.symbol)") {
                 let cells = [
                     one.nextFundingTime.map(Self.microseconds) ?? "", one.lastFundingRate?.text ?? "", "", "", lastPrices[one.symbol] ?? "",
                     one.indexPrice?.text ?? "", one.markPrice.text,
@@ -127,8 +127,8 @@ package struct TapeTables {
         }
     }
 
-    /// The rows of a list that were not written yet. An update has only new ones, and a snapshot repeats earlier ones, unless the venue began to number
-    /// them anew.
+    /// The rows of a list that were not written yet. An update has only new ones, and a snapshot repeats earlier ones, unless the venue has started its
+    /// numbers again.
     private mutating func new<Row>(_ rows: [Row], of content: FuturesServiceFeedContent, _ number: (Row) -> UInt64) -> [Row] {
         let key = content.streamName.description
         guard let last = rows.last.map(number) else { return [] }

@@ -57,7 +57,7 @@ struct TapeCommand: ParsableCommand {
                 tables with the columns of tardis.dev: trades, book changes, quotes, derivative tickers and liquidations, by day and symbol.
                 """)
 
-        /// What is written.
+        /// The format of the output.
         enum Format: String, ExpressibleByArgument, CaseIterable { case lines, csv }
 
         @OptionGroup var part: Part
