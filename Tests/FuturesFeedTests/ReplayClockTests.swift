@@ -81,6 +81,9 @@ import Testing
         #expect(clock.elapsed(at: .max) == 0)
         clock.played((.max, isMessage: true, isEvent: true))
         clock.note(next: .min)
+        var slowest = ReplayClock(.speed(.leastNonzeroMagnitude), at: 0)
+        slowest.begin(Self.at(0))
+        #expect(slowest.wait(for: -5, Self.at(9)) == .zero)
         _ = (clock.time(Instant(nanoseconds: .max)), clock.instant(Instant(nanoseconds: .min)), clock.wait(for: .max, Instant(nanoseconds: .min)))
     }
 }

@@ -59,7 +59,7 @@ package struct ReplayClock: Sendable {
     /// How long until a record of that time may be played; nil if that depends on steps.
     func wait(for time: Int64, _ now: Instant) -> Duration? {
         guard case .speed(let speed) = pace, speed > 0, began != nil else { return nil }
-        return .nanoseconds(Int64(min(Double(elapsed(at: time) - due(now)) / speed * 1_000_000, 1e15)))
+        return .nanoseconds(Int64(min(max(Double(elapsed(at: time) &- due(now)) / speed * 1_000_000, 0), 1e15)))
     }
 
     /// Records that a record was played.
@@ -92,7 +92,7 @@ package struct ReplayClock: Sendable {
     /// Ends the step. A step of time has then passed, even if the last record in it is earlier.
     mutating func endStep(isWhole: Bool) {
         if isWhole, case .elapsed(let goal) = goal, goal > elapsed {
-            (at, elapsed) = (at.addingReportingOverflow(goal - elapsed).partialValue, goal)
+            (at, elapsed) = (at &+ (goal &- elapsed), goal)
         }
         goal = nil
     }
@@ -101,7 +101,7 @@ package struct ReplayClock: Sendable {
     package func passed(_ now: Instant) -> Int64 { max(elapsed, min(due(now), bound)) }
 
     /// The time of the past, ms since 1970 UTC by the recorded clock.
-    package func time(_ now: Instant) -> Int64 { at &+ (passed(now) - elapsed) }
+    package func time(_ now: Instant) -> Int64 { at &+ (passed(now) &- elapsed) }
 
     /// The time of the past as an instant, for ages.
     func instant(_ now: Instant) -> Instant { Self.instant(passed: passed(now)) }
