@@ -64,7 +64,7 @@ class Run:
         while not self.stopped:
             try:
                 take(await call())
-            except (errors.NetworkError, errors.InvalidNonce):
+            except errors.BaseError:
                 self.reconnects += 1
                 await asyncio.sleep(0.05)
 
@@ -110,7 +110,10 @@ class Run:
         undecided, all_of_them = 0, 2 * len(self.unified)
         while True:
             # A closed socket is back before more time passes.
+            until = time.monotonic() + 60
             while (await self.asked("/replay"))["subscriptions"] < all_of_them:
+                if time.monotonic() > until:
+                    raise SystemExit("ccxt has not subscribed again within 60 s: " + "; ".join(map(repr, self.tasks)))
                 await asyncio.sleep(0.01)
             state = await self.asked(f"/replay/step?ms={self.options.step}", "POST")
             for symbol, unified in self.unified.items():
