@@ -228,6 +228,15 @@ package struct Checkpoint: Sendable {
         (self.state, self.isLost, self.isConnected, self.content) = (state, isLost, isConnected, content)
     }
 
+    /// The content in a checkpoint's record; nil if there is none.
+    package static func content(of record: FeedRecord, _ name: FuturesServiceStreamName) -> FuturesServiceFeedContent? {
+        record.body.split(separator: UInt8(ascii: " "), maxSplits: 3).dropFirst(3).first.flatMap { content($0, name) }
+    }
+
+    fileprivate static func content(_ text: ArraySlice<UInt8>, _ name: FuturesServiceStreamName) -> FuturesServiceFeedContent? {
+        text.count > 1 ? ContentReader.content(Array(text), of: name) : nil
+    }
+
     /// `<state> <isLost> <isConnected> <content>`
     package func record(of name: FuturesServiceStreamName) -> FeedRecord {
         let data = content.map { ContentEncoder.event($0) } ?? Array("-".utf8)
@@ -248,9 +257,7 @@ extension MirrorView {
             streams[name]?.isLost = parts[1].elementsEqual("1".utf8)
         }
         if streams[name]?.isDown == false { streams[name]?.isConnected = parts[2].elementsEqual("1".utf8) }
-        guard streams[name]?.isWhole == false, parts[3].count > 1,
-            let content = ContentReader.content(Array(parts[3]), of: name)
-        else { return }
+        guard streams[name]?.isWhole == false, let content = Checkpoint.content(parts[3], name) else { return }
         streams[name]?.content.take(parts[3], id: content.id, isFull: true, of: name, limit: limit)
         restored.append(name)
     }

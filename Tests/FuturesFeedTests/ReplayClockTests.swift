@@ -44,7 +44,7 @@ import Testing
         var clock = ReplayClock(.speed(1), at: 0)
         clock.begin(Self.at(0))
         clock.played((5_000, isMessage: false, isEvent: true))
-        #expect(clock.allows(1_000, Self.at(5_000)), "what was received after the change follows immediately")
+        #expect(clock.allows(1_000, Self.at(5_000)), "data received after the change follows immediately")
         clock.played((1_000, isMessage: false, isEvent: true))
         #expect(clock.elapsed == 5_000 && clock.at == 1_000)
         #expect(!clock.allows(1_100, Self.at(5_050)))
@@ -73,6 +73,12 @@ import Testing
         #expect(clock.hasReachedCount && clock.messages == 2 && clock.events == 1)
         clock.endStep(isWhole: true)
         #expect(clock.time(Self.at(0)) == 20)
+    }
+
+    @Test(arguments: [.nan, .infinity, -.infinity, -1] as [Double]) func anAbsurdSpeedDoesNotTrap(_ speed: Double) {
+        var clock = ReplayClock(.speed(speed), at: 0)
+        clock.begin(Self.at(0))
+        _ = (clock.allows(5, Self.at(0)), clock.wait(for: 5, Self.at(0)), clock.time(Self.at(9)))
     }
 
     @Test func absurdTimesDoNotTrap() {

@@ -49,7 +49,7 @@ import Testing
         let status = FeedRecord(.status, of: "\(Self.trades)", Array("{\"state\":\"live\"}".utf8)[...])
         let effects = feed.take(Self.play(Self.message(500, at: 9, [status]), afterHole: true), now: Self.instant(8))
         #expect(effects.first == .beginAnew)
-        #expect(feed.streams[Self.mark] == nil, "what the hole may have changed is not shown as live")
+        #expect(feed.streams[Self.mark] == nil, "content from before the hole is not shown as live")
         #expect(feed.floor == 499 && feed.head.sequence == 500)
     }
 

@@ -51,7 +51,7 @@ import Zlib
         #expect(read(.full, 5...7) == ["5", "6", "7"])
         #expect(read(.delta, 8...8) == ["8"])
         #expect(read(.full, 6...9) == ["9"])
-        #expect(read(.full, 1...2) == ["1", "2"], "the venue numbers its trades anew")
+        #expect(read(.full, 1...2) == ["1", "2"], "the venue has started its numbers again")
         #expect(read(.delta, 3...3) == ["3"])
     }
 
@@ -70,6 +70,46 @@ import Zlib
             ]))
         let lines = rows.map(\.text).joined().split(separator: "\n").map { $0.split(separator: ",").dropFirst(4).joined(separator: ",") }
         #expect(lines == ["true,bid,9.9,1", "true,ask,10.0,2", "false,bid,9.9,0"])
+    }
+
+    /// Otherwise a book that is built from the table would be wrong without a notice.
+    @Test(arguments: ["damage", "broken", "restart", "ended"]) func changesAfterMissingDataWaitForASnapshot(_ cause: String) {
+        let name = FuturesServiceStreamName.depth(symbol: "btcusdt", speed: .milliseconds100)
+        func record(_ kind: FuturesServiceFeedContent.Kind, _ price: String) -> FeedRecord {
+            let levels = DepthLevels(
+                symbol: "BTCUSDT", bids: [PriceLevel(price: Self.d(price), quantity: Self.d("1"))], asks: [], firstUpdateID: nil, lastUpdateID: 1,
+                previousUpdateID: nil, time: 5)
+            return Self.record(name, kind, at: Self.at, .depth([levels]))
+        }
+        var tables = TapeTables(exchange: "aster")
+        let prices = { (rows: [TapeTables.Rows]) in
+            rows.flatMap { $0.text.split(separator: "\n").map { $0.split(separator: ",").dropFirst(4).joined(separator: " ") } }
+        }
+        #expect(
+            prices(tables.rows(of: Self.item([record(.delta, "1"), record(.full, "2"), record(.delta, "3")]))) == ["true bid 2 1", "false bid 3 1"])
+        let later = [record(.delta, "4")]
+        switch cause {
+        case "damage":
+            _ = tables.rows(of: .damage(TapeDamage(segment: "1.zst", kind: .content, bytes: 0..<1, times: nil)))
+            #expect(tables.rows(of: Self.item(later)).isEmpty)
+        case "broken":
+            let message = LogMessage(epoch: 1, term: 1, first: 9, sentAt: 1, records: later)
+            #expect(tables.rows(of: .messages([message], isBroken: true)).isEmpty)
+        case "restart": #expect(tables.rows(of: Self.item([Claim(previous: 1, end: 1).record] + later)).isEmpty)
+        default: #expect(tables.rows(of: Self.item([FeedRecord(.ended, of: name.description, [UInt8(ascii: "-")])] + later)).isEmpty)
+        }
+        let content = ContentReader.content(Array(record(.full, "5").body), of: name)
+        let checkpoint = Checkpoint(state: .live, isLost: false, isConnected: true, content: content).record(of: name)
+        let rows = tables.rows(of: Self.item([checkpoint, record(.delta, "6"), checkpoint]))
+        #expect(prices(rows) == ["true bid 5 1", "false bid 6 1"])
+    }
+
+    @Test func aVenuesTextWithACommaIsOneCell() {
+        let name = FuturesServiceStreamName.markPrice(symbol: "btcusdt")
+        var tables = TapeTables(exchange: "aster")
+        let rows = tables.rows(
+            of: Self.item([Self.record(name, .full, at: Self.at, .markPrice([MarkPrice(symbol: "A,\"B", markPrice: Self.d("1"), time: 5)]))]))
+        #expect(rows.first?.text.hasPrefix("aster,\"A,\"\"B\",5000,") == true)
     }
 
     @Test func tickersHaveTheLastPriceAndRepeatNone() {

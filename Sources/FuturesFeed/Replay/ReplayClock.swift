@@ -27,12 +27,17 @@ package struct ReplayClock: Sendable {
     package private(set) var (messages, events): (UInt64, UInt64) = (0, 0)
 
     /// - Parameter at: The first moment, ms since 1970 UTC.
-    init(_ pace: ReplayConfiguration.Pace, at: Int64) { (self.pace, self.at) = (pace, at) }
+    init(_ pace: ReplayConfiguration.Pace, at: Int64) {
+        self.at = at
+        switch pace {
+        // Also not a number, which no comparison allows.
+        case .speed(let speed): self.pace = .speed(speed > 0 ? min(speed, ReplayConfiguration.fastest) : 0)
+        case .steps: self.pace = .steps
+        }
+    }
 
     /// Lets time pass from now on.
     mutating func begin(_ now: Instant) { began = began ?? now }
-
-    var hasBegun: Bool { began != nil || pace == .steps }
 
     /// The time that passes until a record, ms since the first moment.
     package func elapsed(at time: Int64) -> Int64 {

@@ -2,7 +2,7 @@
 public struct ReplayConfiguration: Sendable, Equatable {
     /// How time passes.
     public enum Pace: Sendable, Equatable {
-        /// Seconds of the past per second; 0 for as fast as the readers accept.
+        /// Seconds of the past per second, at most `fastest`; 0 for as fast as the readers accept.
         case speed(Double)
         /// Requests of a client.
         case steps

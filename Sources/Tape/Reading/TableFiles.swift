@@ -6,27 +6,26 @@ package final class TableFiles {
     private let path: String
     private let exchange: String
     private let deflater = Deflater(level: 6)
-    /// The text of each table that is not in its file yet, and its size.
+    private let replaces: Bool
+    /// The text of each table that is not in its file yet, and the size of all.
     private var waiting: [TapeTables.Table: [UInt8]] = [:]
+    private var waitingBytes = 0
     private var names: Set<String> = []
     /// The number of rows written.
     package private(set) var rows = 0
 
-    /// How much text is compressed together, bytes.
-    private static let portion = 1 << 20
+    /// How much text of a table is compressed together, and of all tables is kept, bytes.
+    private static let (portion, most) = (1 << 20, 64 << 20)
 
     /// Creates the folder if necessary. Unfinished files of an earlier export are overwritten.
     ///
-    /// - Parameters:
-    ///   - replaces: Whether to replace existing files.
+    /// - Parameter replaces: Whether to replace existing files.
     /// - Throws: `TapeError` if the folder cannot be created.
     package init(_ path: String, exchange: String, replaces: Bool) throws(TapeError) {
-        (self.path, self.exchange, folder) = (path, exchange, TapeDirectory(path))
-        self.replaces = replaces
+        (self.path, self.exchange, self.replaces, folder) = (path, exchange, replaces, TapeDirectory(path))
         try folder.make()
     }
 
-    private let replaces: Bool
     /// The number of files.
     package var count: Int { names.count }
 
@@ -34,8 +33,10 @@ package final class TableFiles {
     package func write(_ more: [TapeTables.Rows]) throws(TapeError) {
         for each in more {
             waiting[each.table, default: []] += each.text.utf8
+            waitingBytes += each.text.utf8.count
             rows += each.text.utf8.count { $0 == UInt8(ascii: "\n") }
             if waiting[each.table]?.count ?? 0 >= Self.portion { try flush(each.table) }
+            if waitingBytes >= Self.most { try flushAll() }
         }
     }
 
@@ -47,6 +48,7 @@ package final class TableFiles {
 
     private func flush(_ table: TapeTables.Table) throws(TapeError) {
         guard let text = waiting.removeValue(forKey: table), !text.isEmpty else { return }
+        waitingBytes -= text.count
         let name = name(of: table)
         let isFirst = names.insert(name).inserted
         if isFirst { try TapeExport.check("\(path)/\(name)", replaces) }
@@ -58,11 +60,13 @@ package final class TableFiles {
         try file.append(bytes)
     }
 
+    private func flushAll() throws(TapeError) { for table in Array(waiting.keys) { try flush(table) } }
+
     /// Completes the files and renames them.
     ///
     /// - Throws: `TapeError` if the disk fails.
     package func finish() throws(TapeError) {
-        for table in Array(waiting.keys) { try flush(table) }
+        try flushAll()
         for name in names.sorted() {
             try folder.open("\(name).part").sync()
             try TapeExport.check("\(path)/\(name)", replaces)

@@ -50,6 +50,8 @@ package struct TapeTables {
     private var newest: [String: UInt64] = [:]
     /// By symbol.
     private var lastPrices: [String: String] = [:]
+    /// The books whose changes continue a snapshot in their table.
+    private var known: Set<FuturesServiceStreamName> = []
 
     /// - Parameters:
     ///   - exchange: The text of the column `exchange`.
@@ -60,19 +62,32 @@ package struct TapeTables {
         (self.exchange, self.stream, self.from, self.to) = (exchange, stream, from ?? .min, to ?? .max)
     }
 
-    /// The rows of an item, in its order. Damage has none: the next row of each book is then of a snapshot.
+    /// The rows of an item, in its order. After missing data, a book has no rows until its next snapshot.
     package mutating func rows(of item: TapeItem) -> [Rows] {
-        guard case .messages(let messages, _) = item else { return [] }
+        guard case .messages(let messages, let isBroken) = item else {
+            known = []
+            return []
+        }
+        if isBroken { known = [] }
         var rows: [Rows] = []
         for message in messages {
-            for record in message.records where record.kind.carriesData && stream.map({ $0 == record.subject }) ?? true {
-                guard let name = name(record.subject), let content = ContentReader.content(Array(record.body), of: name),
-                    (from...to).contains(content.receivedAt)
-                else { continue }
+            // A restarted gateway may have missed messages.
+            if message.claim != nil { known = [] }
+            for record in message.records where stream.map({ $0 == record.subject }) ?? true {
+                guard let name = name(record.subject) else { continue }
+                if record.kind == .ended { known.remove(name) }
+                guard let content = content(of: record, name), from <= content.receivedAt, content.receivedAt <= to else { continue }
                 append(content, &rows)
             }
         }
         return rows
+    }
+
+    /// The content of a record; nil if it has none. The content that is recorded each minute counts if a book needs a snapshot.
+    private func content(of record: FeedRecord, _ name: FuturesServiceStreamName) -> FuturesServiceFeedContent? {
+        if record.kind.carriesData { return ContentReader.content(Array(record.body), of: name) }
+        guard record.kind == .checkpoint, name.channel == .depth, !known.contains(name) else { return nil }
+        return Checkpoint.content(of: record, name)
     }
 
     private mutating func name(_ text: String) -> FuturesServiceStreamName? {
@@ -100,10 +115,13 @@ package struct TapeTables {
             }
         case .liquidation(let orders):
             for order in new(orders, of: content, { UInt64(clamping: $0.time) }) {
-                add(.liquidations, order.symbol, order.time, at, ["", order.side.lowercased(), order.averagePrice.text, order.quantity.text], &rows)
+                add(
+                    .liquidations, order.symbol, order.time, at,
+                    ["", Self.cell(order.side.lowercased()), order.averagePrice.text, order.quantity.text], &rows)
             }
         case .depth(let books):
-            for book in books {
+            if content.kind == .full { known.insert(content.streamName) }
+            for book in books where known.contains(content.streamName) {
                 for (side, levels) in [("bid", book.bids), ("ask", book.asks)] {
                     for level in levels {
                         add(.bookChanges, symbol, book.time, at, ["\(content.kind == .full)", side, level.price.text, level.quantity.text], &rows)
@@ -143,11 +161,16 @@ package struct TapeTables {
     /// The side of the order that took liquidity.
     private func taker(_ isBuyerMaker: Bool) -> String { isBuyerMaker ? "sell" : "buy" }
 
+    /// A text of the venue as a cell (RFC 4180).
+    private static func cell(_ text: String) -> String {
+        text.utf8.contains { [UInt8(ascii: ","), UInt8(ascii: "\""), 10, 13].contains($0) } ? "\"\(text.replacing("\"", with: "\"\""))\"" : text
+    }
+
     private static func microseconds(_ milliseconds: Int64) -> String { String(milliseconds.multipliedReportingOverflow(by: 1000).partialValue) }
 
     private func add(_ kind: Kind, _ symbol: String, _ time: Int64, _ received: Int64, _ cells: [String], _ rows: inout [Rows]) {
         let table = Table(kind: kind, day: UTCTime.day(of: received), symbol: symbol)
-        let line = ([exchange, symbol, Self.microseconds(time), Self.microseconds(received)] + cells).joined(separator: ",") + "\n"
+        let line = ([exchange, Self.cell(symbol), Self.microseconds(time), Self.microseconds(received)] + cells).joined(separator: ",") + "\n"
         if rows.last?.table == table { rows[rows.count - 1].text += line } else { rows.append(Rows(table: table, text: line)) }
     }
 }
