@@ -136,6 +136,24 @@ package struct MirroredStream: Sendable {
     }
 }
 
+/// A feed that is read from its log, as it is now.
+package protocol FeedView {
+    var streams: [FuturesServiceStreamName: MirroredStream] { get }
+    /// The listings by the name of the upstream; the first one has an empty name.
+    var listings: [String: VenueListing] { get }
+    /// The upstreams' state at the writer; nil before it was read.
+    var gauges: IngestGauges? { get }
+    /// The clock of the times in contents.
+    var clock: WriterClock { get }
+    /// The valid epochs.
+    var epochs: EpochTable { get }
+    /// A stream's complete content; nil if there is none.
+    mutating func content(of name: FuturesServiceStreamName) -> FuturesServiceFeedContent?
+}
+
+extension FeedMirror: FeedView {}
+extension PlayedFeed: FeedView {}
+
 /// The state of the log as a reader knows it: the valid epochs and the streams.
 struct MirrorView: Sendable {
     var epochs = EpochTable()

@@ -41,17 +41,25 @@ class Disk:
                              f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body)
                 await writer.drain()
                 return writer.close()
-            back, forth = await asyncio.open_connection("127.0.0.1", self.gateway.inner)
-            lines = [line for line in head.split("\r\n") if not line.lower().startswith("connection:")]
-            forth.write("\r\n".join([lines[0], "Connection: close", *lines[1:]]).encode())
-            await asyncio.gather(pass_on(back, writer), pass_on(reader, forth))
+            await forward(head, reader, writer, self.gateway.inner)
         except (OSError, asyncio.IncompleteReadError):
             writer.close()
 
 
-async def pass_on(reader, writer):
+async def forward(head, reader, writer, port, flows=None):
+    """Sends a request whose head was read to the gateway at a port, and its response back."""
+    back, forth = await asyncio.open_connection("127.0.0.1", port)
+    lines = [line for line in head.split("\r\n") if not line.lower().startswith("connection:")]
+    forth.write("\r\n".join([lines[0], "Connection: close", *lines[1:]]).encode())
+    await asyncio.gather(pass_on(back, writer, flows), pass_on(reader, forth, flows))
+
+
+async def pass_on(reader, writer, flows=None):
+    """Copies one direction of a connection, while the event `flows` is set."""
     try:
         while data := await reader.read(65536):
+            if flows:
+                await flows.wait()
             writer.write(data)
             await writer.drain()
     except OSError:
@@ -163,19 +171,9 @@ class Wire:
         back, forth = await asyncio.open_connection("127.0.0.1", self.target)
         self.open.append(writer)
         try:
-            await asyncio.gather(self._pass(reader, forth), self._pass(back, writer))
+            await asyncio.gather(pass_on(reader, forth), pass_on(back, writer))
         finally:
             self.open.remove(writer)
-
-    async def _pass(self, reader, writer):
-        try:
-            while data := await reader.read(65536):
-                writer.write(data)
-                await writer.drain()
-        except OSError:
-            pass
-        finally:
-            writer.close()
 
 
 class Gate:
@@ -225,25 +223,11 @@ class Gate:
                     writer.write(f"HTTP/1.1 {status} Made up\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n{body}".encode())
                     await writer.drain()
                     return writer.close()
-            back, forth = await asyncio.open_connection("127.0.0.1", self.gateway.port)
-            lines = [line for line in head.split("\r\n") if not line.lower().startswith("connection:")]
-            forth.write("\r\n".join([lines[0], "Connection: close", *lines[1:]]).encode())
-            await asyncio.gather(self._pass(back, writer), self._pass(reader, forth))
+            await forward(head, reader, writer, self.gateway.port, self.flows)
         except OSError:
             writer.close()
         finally:
             self.open.discard(entry)
-
-    async def _pass(self, reader, writer):
-        try:
-            while data := await reader.read(65536):
-                await self.flows.wait()
-                writer.write(data)
-                await writer.drain()
-        except OSError:
-            pass
-        finally:
-            writer.close()
 
 
 def header(head, name):

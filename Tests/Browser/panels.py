@@ -1,4 +1,4 @@
-"""The panels of the page: what each one shows in each state, how they are arranged, and what they cost."""
+"""Checks of the page's panels: their contents in each state, their layout, and their share of the processor."""
 
 import asyncio
 import json

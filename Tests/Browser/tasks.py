@@ -42,13 +42,21 @@ class Hand:
     async def sees(self, script, seconds=20):
         return await self.tab.until(script, seconds)
 
+    async def choose(self, letters):
+        """Chooses a symbol with the picker."""
+        await self.press("k", modifiers=2)
+        await self.sees("document.querySelector('#picker').open")
+        await self.type(letters)
+        await self.press("Enter")
+
+    async def reads(self, place, pattern):
+        """The text of an element once it matches a regular expression."""
+        return await self.sees(f"/{pattern}/.test({TEXT.format(place)}) && {TEXT.format(place)}")
+
 
 async def funding_of_sol(hand):
     """Find the funding of SOL on all venues."""
-    await hand.press("k", modifiers=2)
-    await hand.sees("document.querySelector('#picker').open")
-    await hand.type("sol")
-    await hand.press("Enter")
+    await hand.choose("sol")
     rates = f"[{cell('aster', 'funding')}, {cell('binance', 'funding')}]"
     await hand.sees(f"{TEXT.format('#venues-asset')} === 'SOL' && {rates}.every((rate) => /%/.test(rate))")
     return " and ".join(await hand.tab.run(rates))
@@ -87,7 +95,7 @@ async def average(hand):
     await hand.press("c")
     await hand.click("#chart-form [value=ema20]")
     await hand.press("Escape")
-    return await hand.sees("/EMA 20 [\\d.,]+/.test(document.querySelector('#legend-studies').textContent) && document.querySelector('#legend-studies').textContent")
+    return await hand.reads("#legend-studies", "EMA 20 [\\d.,]+")
 
 
 async def slippage(hand):
@@ -95,7 +103,7 @@ async def slippage(hand):
     await hand.click("#book-box")
     for _ in range(5):
         await hand.press("ArrowUp")
-    return await hand.sees("/Buy .* bp/.test(document.querySelector('#book-flow').textContent) && document.querySelector('#book-flow').textContent")
+    return await hand.reads("#book-flow", "Buy .* bp")
 
 
 async def large_trades(hand):
@@ -110,24 +118,18 @@ async def large_trades(hand):
 async def open_interest(hand):
     """Find how open interest has changed."""
     await hand.click("#derivatives-tabs [data-shows=interest]")
-    return await hand.sees("/\\d.*USDT/.test(document.querySelector('#derivatives-read').textContent) && document.querySelector('#derivatives-read').textContent")
+    return await hand.reads("#derivatives-read", "\\d.*USDT")
 
 
 async def basis(hand):
     """Find the basis of the dated contract, for a year."""
-    await hand.press("k", modifiers=2)
-    await hand.sees("document.querySelector('#picker').open")
-    await hand.type("btcusdt_")
-    await hand.press("Enter")
-    return await hand.sees("/year/.test(document.querySelector('#basis').textContent) && document.querySelector('#basis').textContent")
+    await hand.choose("btcusdt_")
+    return await hand.reads("#basis", "year")
 
 
 async def cheapest(hand):
     """Find the venue with the lowest price to buy BTC."""
-    await hand.press("k", modifiers=2)
-    await hand.sees("document.querySelector('#picker').open")
-    await hand.type("btcusdt")
-    await hand.press("Enter")
+    await hand.choose("btcusdt")
     return await hand.sees(f"{SYMBOL} === 'BTCUSDT' && {TEXT.format('#venues-asset')} === 'BTC' && /\\d/.test({TEXT.format('#venues-ask')}) && {TEXT.format('#venues-ask')}")
 
 
@@ -145,7 +147,7 @@ async def two_charts(hand):
 async def local_time(hand):
     """Show local times."""
     await hand.press("t")
-    return await hand.sees("/local/.test(document.querySelector('#zone').textContent) && document.querySelector('#zone').textContent")
+    return await hand.reads("#zone", "local")
 
 
 async def quiet_screen(hand):

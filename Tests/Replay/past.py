@@ -1,4 +1,4 @@
-"""Replays a recorded tape for the clients that were there when it was recorded, and compares what they get."""
+"""Replays a recorded tape for the same clients as at the recording, and compares their messages, books and fills."""
 
 import json
 import time

@@ -1,19 +1,15 @@
 package import FeedCore
 package import FeedDialects
-package import FeedObserving
 import NATS
 import NIOConcurrencyHelpers
 import NIOCore
 import ReplicatedLog
-import Replication
+package import Replication
 
-extension LogNode: ServedFeed {
-    package func add(_ reader: (any FeedReader)?) -> ObserverID {
-        shared.withLockedValue {
-            $0.lastObserver += 1
-            return ObserverID($0.lastObserver)
-        }
-    }
+extension LogNode: LoggedFeed {
+    package func look<Answer>(_ read: (inout FeedMirror, Moment) -> Answer) -> Answer { shared.withLockedValue { read(&$0.mirror, .current) } }
+
+    package var trouble: String? { shared.withLockedValue { $0.mirror.trouble(now: Moment.current.instant) } }
 
     package func listen(_ listener: any FeedListener) { shared.withLockedValue { $0.listener = listener } }
 
@@ -86,11 +82,6 @@ extension LogNode: ServedFeed {
 
     package var isServing: Bool { shared.withLockedValue { $0.mirror.isServing } }
 
-    package var head: EventID { shared.withLockedValue { $0.mirror.epochs.headID } ?? EventID(epoch: 0, sequence: 0) }
-
-    /// Events read from the log are delivered immediately.
-    package var hasToldAll: Bool { true }
-
     package func floor(before id: EventID) -> UInt64 { shared.withLockedValue { $0.floor ?? $0.mirror.epochs.head } }
 
     package func canResume(behind id: EventID) -> Bool { shared.withLockedValue { $0.mirror.isFollowing && $0.mirror.epochs.contains(id) } }
@@ -99,46 +90,6 @@ extension LogNode: ServedFeed {
 
     package func isBehind(_ id: EventID) -> Bool {
         shared.withLockedValue { $0.mirror.epochs.current?.id == id.epoch && id.sequence > $0.mirror.epochs.head }
-    }
-
-    package func values(of names: [FuturesServiceStreamName]) -> FeedValues {
-        shared.withLockedValue { shared in
-            let now = Moment.current
-            let values = names.map { name -> (content: FuturesServiceFeedContent, status: StreamStatus)? in
-                // Before the node serves, the age of its contents is unknown.
-                guard shared.mirror.isServing, let content = shared.mirror.content(of: name), let stream = shared.mirror.streams[name] else {
-                    return nil
-                }
-                return (content, status(of: stream, shared, now))
-            }
-            return FeedValues(values: values, head: shared.mirror.epochs.headID ?? EventID(epoch: 0, sequence: 0), now: now.instant)
-        }
-    }
-
-    private func status(of stream: MirroredStream, _ shared: Shared, _ now: Moment) -> StreamStatus {
-        var status = stream.status(shared.mirror.clock, now: now.instant)
-        let listing = shared.mirror.listings[dialect.logName(of: dialect.upstream(of: stream.name))]
-        status.market = listing?.phase(of: stream.name, at: now.wallClock) ?? .open
-        return status
-    }
-
-    package func status(of name: FuturesServiceStreamName) -> StreamStatus? {
-        shared.withLockedValue { shared in
-            shared.mirror.isServing ? shared.mirror.streams[name].map { status(of: $0, shared, .current) } : nil
-        }
-    }
-
-    package func statuses() -> FeedStatuses {
-        shared.withLockedValue { shared in
-            let now = Moment.current
-            let streams = shared.mirror.isServing ? shared.mirror.streams.values.map { status(of: $0, shared, now) } : []
-            return FeedStatuses(
-                streams: streams, lines: shared.mirror.gauges?.lines ?? [],
-                knowsSymbols: parts.indices.map {
-                    parts[$0].listingRequest(host: 0) == nil ? nil : shared.mirror.listings[dialect.logName(of: $0)] != nil
-                }, now: now.instant,
-                trouble: shared.mirror.trouble(now: now.instant))
-        }
     }
 
     package func passesMessagesOn(_ name: FuturesServiceStreamName) -> Bool {
@@ -151,27 +102,6 @@ extension LogNode: ServedFeed {
         loop.assumeIsolated().scheduleTask(in: TimeAmount(Self.demandPeriod) + .milliseconds(50)) { self.beginPassing([]) }
     }
 
-    package func newestMessage(of name: FuturesServiceStreamName) -> [UInt8]? {
-        shared.withLockedValue { shared in shared.mirror.streams[name].flatMap { $0.state == .live && !$0.isDown ? $0.newestMessage : nil } }
-    }
-
-    package func incidents(of name: FuturesServiceStreamName) -> [StreamIncident] {
-        shared.withLockedValue { $0.mirror.streams[name]?.incidents ?? [] }
-    }
-
-    package func knows(_ name: FuturesServiceStreamName) -> Bool {
-        guard dialect.traits(of: name) != nil else { return false }
-        let upstream = dialect.logName(of: dialect.upstream(of: name))
-        return shared.withLockedValue { shared in
-            shared.mirror.streams[name] != nil || shared.mirror.listings[upstream].map { name.isListed(in: $0) } ?? true
-        }
-    }
-
-    package func isSettled(_ name: FuturesServiceStreamName) -> Bool {
-        guard dialect.traits(of: name) != nil, let listing = listing(of: dialect.upstream(of: name)) else { return false }
-        return name.isSettled(in: listing)
-    }
-
     package func refreshListing(of upstream: Int) {
         loop.execute {
             let now = Moment.current.instant
@@ -182,11 +112,6 @@ extension LogNode: ServedFeed {
             // The ingest reads the answer and publishes the list in the log.
             _ = self.relay(venue.listingRelay, newestOf: nil, maxAge: FeedEngine.listingRefresh.nanoseconds / 1_000_000) { _ in }
         }
-    }
-
-    package func listing(of upstream: Int) -> VenueListing? {
-        let name = dialect.logName(of: upstream)
-        return shared.withLockedValue { $0.mirror.listings[name] }
     }
 
     /// The state of an upstream at the ingest.

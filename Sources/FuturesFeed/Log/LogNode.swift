@@ -18,7 +18,6 @@ package final class LogNode: Sendable {
     struct Shared {
         var mirror: FeedMirror
         var listener: (any FeedListener)?
-        var lastObserver: UInt64 = 0
         var hasStarted = false
         /// Whether the log has been read once.
         var isConnected = false
@@ -72,7 +71,7 @@ package final class LogNode: Sendable {
 
     package let dialect: any Dialect
     /// The upstreams' own dialects, in the order of the upstreams.
-    let parts: [any Dialect]
+    package let parts: [any Dialect]
     package let loop: any EventLoop
     let configuration: ClusterConfiguration
     let feed: FuturesFeedConfiguration

@@ -1,19 +1,20 @@
 package import FeedCore
 package import FeedDialects
-package import FeedObserving
 import NIOConcurrencyHelpers
 import NIOCore
-import Replication
+package import Replication
 
-extension ReplayFeed: ServedFeed {
+extension ReplayFeed: LoggedFeed {
     package var peers: (any FeedPeers)? { nil }
 
-    package func add(_ reader: (any FeedReader)?) -> ObserverID {
-        shared.withLockedValue {
-            $0.lastObserver += 1
-            return ObserverID($0.lastObserver)
+    package func look<Answer>(_ read: (inout PlayedFeed, Moment) -> Answer) -> Answer {
+        shared.withLockedValue { shared in
+            let now = Moment.current.instant
+            return read(&shared.feed, Moment(instant: shared.clock.instant(now), wallClock: shared.clock.time(now)))
         }
     }
+
+    package var trouble: String? { shared.withLockedValue { $0.trouble } }
 
     package func listen(_ listener: any FeedListener) { shared.withLockedValue { $0.listener = listener } }
 
@@ -33,9 +34,6 @@ extension ReplayFeed: ServedFeed {
 
     package var isServing: Bool { shared.withLockedValue { $0.phase != .reading } }
     package func passDueDeadlines() {}
-    package var head: EventID { shared.withLockedValue { $0.feed.head } }
-    /// Events are delivered as they are read.
-    package var hasToldAll: Bool { true }
     package func floor(before id: EventID) -> UInt64 { shared.withLockedValue { $0.feed.floor } }
     package func canResume(behind id: EventID) -> Bool {
         shared.withLockedValue { $0.feed.epochs.contains(id) && (id.epoch != $0.feed.head.epoch || id.sequence >= $0.feed.floor) }
@@ -43,66 +41,8 @@ extension ReplayFeed: ServedFeed {
     package func isBehind(_ id: EventID) -> Bool { false }
     package func isCut(_ name: FuturesServiceStreamName) -> Bool { false }
 
-    package func values(of names: [FuturesServiceStreamName]) -> FeedValues {
-        shared.withLockedValue { shared in
-            let now = Moment.current.instant
-            let values = names.map { name -> (content: FuturesServiceFeedContent, status: StreamStatus)? in
-                guard let content = shared.feed.content(of: name), let status = status(of: name, shared, now) else { return nil }
-                return (content, status)
-            }
-            return FeedValues(values: values, head: shared.feed.head, now: now)
-        }
-    }
-
-    private func status(of name: FuturesServiceStreamName, _ shared: Shared, _ now: Instant) -> StreamStatus? {
-        guard shared.phase != .reading, let stream = shared.feed.streams[name] else { return nil }
-        var status = stream.status(shared.feed.clock, now: shared.clock.instant(now))
-        let listing = shared.feed.listings[dialect.logName(of: dialect.upstream(of: name))]
-        status.market = listing?.phase(of: name, at: shared.clock.time(now)) ?? .open
-        return status
-    }
-
-    package func status(of name: FuturesServiceStreamName) -> StreamStatus? {
-        shared.withLockedValue { status(of: name, $0, Moment.current.instant) }
-    }
-
-    package func statuses() -> FeedStatuses {
-        shared.withLockedValue { shared in
-            let now = Moment.current.instant
-            return FeedStatuses(
-                streams: shared.feed.streams.keys.compactMap { status(of: $0, shared, now) }, lines: shared.feed.gauges?.lines ?? [],
-                knowsSymbols: parts.indices.map {
-                    parts[$0].listingRequest(host: 0) == nil ? nil : shared.feed.listings[dialect.logName(of: $0)] != nil
-                }, now: now, trouble: shared.trouble)
-        }
-    }
-
     package func passesMessagesOn(_ name: FuturesServiceStreamName) -> Bool { true }
     package func whenPassingOn(_ names: [FuturesServiceStreamName], _ done: @escaping () -> Void) { done() }
-
-    package func newestMessage(of name: FuturesServiceStreamName) -> [UInt8]? {
-        shared.withLockedValue { shared in shared.feed.streams[name].flatMap { $0.state == .live && !$0.isDown ? $0.newestMessage : nil } }
-    }
-
-    package func incidents(of name: FuturesServiceStreamName) -> [StreamIncident] {
-        shared.withLockedValue { $0.feed.streams[name]?.incidents ?? [] }
-    }
-
-    package func knows(_ name: FuturesServiceStreamName) -> Bool {
-        guard dialect.traits(of: name) != nil else { return false }
-        let listing = listing(of: dialect.upstream(of: name))
-        return shared.withLockedValue { $0.feed.streams[name] != nil } || listing.map { name.isListed(in: $0) } ?? true
-    }
-
-    package func isSettled(_ name: FuturesServiceStreamName) -> Bool {
-        guard dialect.traits(of: name) != nil, let listing = listing(of: dialect.upstream(of: name)) else { return false }
-        return name.isSettled(in: listing)
-    }
-
-    package func listing(of upstream: Int) -> VenueListing? {
-        let name = dialect.logName(of: upstream)
-        return shared.withLockedValue { $0.feed.listings[name] }
-    }
 
     package func refreshListing(of upstream: Int) {}
     package func venueTime(of upstream: Int) -> Int64? { shared.withLockedValue { $0.clock.time(Moment.current.instant) } }

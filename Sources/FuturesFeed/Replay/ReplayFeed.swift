@@ -29,7 +29,6 @@ package final class ReplayFeed: Sendable {
         /// Why the recording cannot be played; nil if it can.
         var trouble: String?
         var listener: (any FeedListener)?
-        var lastObserver: UInt64 = 0
     }
 
     /// State used only on the loop.
@@ -56,7 +55,7 @@ package final class ReplayFeed: Sendable {
 
     package let dialect: any Dialect
     /// The upstreams' own dialects, in the order of the upstreams.
-    let parts: [any Dialect]
+    package let parts: [any Dialect]
     package let loop: any EventLoop
     package let configuration: ReplayConfiguration
     let shared: NIOLockedValueBox<Shared>

@@ -1,4 +1,4 @@
-// The basis: what the contract costs more than its index.
+// The basis: the price of the contract less that of its index.
 
 const day = 86_400_000;
 /** The hour of a delivery, UTC. */

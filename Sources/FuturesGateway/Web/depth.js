@@ -15,10 +15,7 @@ export class Depth {
   constructor(view, freshness) {
     this.#view = view;
     this.#freshness = freshness;
-    watchWidth(this.#canvas, (width) => {
-      this.#state.width = width;
-      this.measure();
-    });
+    watchWidth(this.#canvas, this.#state, () => this.measure());
   }
 
   /** Draws again, because the size or the colors have changed. */

@@ -36,10 +36,7 @@ export class Derivatives {
       if (target.dataset.shows) this.#choose({ kind: target.dataset.shows });
     });
     $('period').addEventListener('change', ({ target }) => this.#choose({ period: target.value }));
-    watchWidth(this.#canvas, (width) => {
-      this.#state.width = width;
-      this.measure();
-    });
+    watchWidth(this.#canvas, this.#state, () => this.measure());
     crosshair(this.#canvas, (place) => {
       this.#state.pointed = place && this.#state.plot?.at(place.x);
       this.#read();

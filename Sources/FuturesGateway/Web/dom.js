@@ -70,10 +70,13 @@ export function setState(element, { shown, words, error }, text = words) {
   if (element.title !== (error ?? '')) element.title = error ?? '';
 }
 
-/** Calls `changed` with the width of an element, px, first and after changes. To read the width in each frame would make the browser lay out the page.
- * @param {HTMLElement} element @param {(width: number) => void} changed */
-export function watchWidth(element, changed) {
-  new ResizeObserver(([{ contentRect }]) => changed(contentRect.width)).observe(element);
+/** Keeps the width of an element in `state.width`, px, and calls `changed` first and after changes. To read the width in each frame would make the
+ * browser lay out the page. @param {HTMLElement} element @param {{width: number}} state @param {() => void} changed */
+export function watchWidth(element, state, changed) {
+  new ResizeObserver(([{ contentRect }]) => {
+    state.width = contentRect.width;
+    changed();
+  }).observe(element);
 }
 
 /** Fits a canvas to its size on the page and the screen's pixels. @returns {{context: CanvasRenderingContext2D, width: number, height: number}} */

@@ -28,7 +28,7 @@ export class Freshness {
   #cadences = new Map();
   #delays = [];
   #offsets = [];
-  #told = new Map();
+  #confirmed = new Map();
 
   /** @param {import('./client.js').Feed} feed */
   constructor(feed) {
@@ -45,7 +45,7 @@ export class Freshness {
   #hear({ stream, source, kind, eventTime, receivedAt, ageMs }) {
     if (!this.#cadences.has(stream)) this.#cadences.set(stream, new Cadence());
     this.#cadences.get(stream).hear(performance.now());
-    this.#told.delete(stream);
+    this.#confirmed.delete(stream);
     if (eventTime) this.#offsets = [...this.#offsets.slice(-30), eventTime + (ageMs ?? 0) - performance.now()];
     // Repeated or requested data does not show the delay of the connection.
     if (source !== 'websocket' || !eventTime || ageMs > 500 || (kind === 'full' && !stream.includes('markPrice'))) return;
@@ -59,7 +59,7 @@ export class Freshness {
   get venueTime() { return this.#offsets.length ? performance.now() + Math.max(...this.#offsets) : undefined; }
 
   /** Sets how long a stream has been unverified by the gateway's count, which includes evidence such as pings. @param {string} name @param {number} ms */
-  confirm(name, ms) { this.#told.set(name, performance.now() - ms); }
+  confirm(name, ms) { this.#confirmed.set(name, performance.now() - ms); }
 
   /** Ignores all current silences. @param {string} [name] only of this stream; without it, of all streams */
   interrupt(name) {
@@ -70,8 +70,8 @@ export class Freshness {
   /** A stream's status and its display: a live stream is shown as live only while no data is overdue. @param {string} name */
   look(name) {
     const status = this.#feed.status(name);
-    const told = this.#told.get(name);
-    if (status.unverified !== undefined && told !== undefined) status.unverified = Math.min(status.unverified, performance.now() - told);
+    const confirmed = this.#confirmed.get(name);
+    if (status.unverified !== undefined && confirmed !== undefined) status.unverified = Math.min(status.unverified, performance.now() - confirmed);
     const isOverdue = status.state === 'live' && this.#cadences.get(name)?.isExceededBy(status.unverified);
     const shown = status.error ? 'refused' : status.paused ? 'paused' : isOverdue ? 'unverified' : status.state;
     // There may be no liquidations for hours.

@@ -20,10 +20,7 @@ export class Heat {
   constructor(view, freshness) {
     this.#view = view;
     this.#freshness = freshness;
-    watchWidth(this.#canvas, (width) => {
-      this.#state.width = width;
-      this.measure();
-    });
+    watchWidth(this.#canvas, this.#state, () => this.measure());
     $('heat-reach').addEventListener('change', () => this.measure());
     crosshair(this.#canvas, (pointed) => {
       this.#state.pointed = pointed;

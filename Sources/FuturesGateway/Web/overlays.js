@@ -1,4 +1,4 @@
-// What is drawn over the bars: lines of prices, and marks of liquidations and large trades.
+// The lines of prices over the bars, and the marks of liquidations and large trades.
 
 import { colour } from './dom.js';
 import { largeTrades, liquidations, Marks } from './marks.js';
