@@ -19,7 +19,7 @@ public struct ReplayConfiguration: Sendable, Equatable {
     public var to: Int64?
     /// The pace.
     public var pace: Pace
-    /// How long after the newest first reader of a stream time begins to pass, unless steps let it pass. Until then, clients can subscribe.
+    /// With a speed: time begins to pass this long after the last stream got its first reader, so that clients can subscribe to all of theirs.
     public var settle: Duration
 
     /// Creates a configuration; see the properties.

@@ -51,7 +51,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     /// When the oldest event since the last `enqueueReaders` was received, monotonic nanoseconds.
     var oldestReceipt = Int64.max
     var compression: Compression
-    /// Called once every reader has everything.
+    /// Called when every reader has everything.
     private var awaitingSent: [@Sendable () -> Void] = []
 
     init(limits: GatewayConfiguration.Events, callbacks: Callbacks, inbox: FanOutInbox) {

@@ -23,7 +23,7 @@ final class FanOutInbox: Sendable {
         case relieve(readers: Int)
         /// Limits the blocks of each compression group.
         case limit(RingQuota)
-        /// Calls back once every reader has everything, except those whose socket is full and stays so, on the loop's thread.
+        /// Calls back when every reader has everything, on the loop's thread. A reader whose socket stays full is ended after a while.
         case whenSent(@Sendable () -> Void)
         /// Calls back with the metrics, on the loop's thread.
         case measure(@Sendable (FanOutTally) -> Void)

@@ -151,7 +151,7 @@ export class Connection {
     this.#close('closed', detail ?? `The gateway answered ${status}.`, status);
   }
 
-  /** Forgets all contents, and the id that they were at. */
+  /** Forgets all contents, and the id of the last event in them. */
   #forget() {
     this.#streams.clear();
     this.#lastID = '';

@@ -70,8 +70,8 @@ package enum EventFormat: Int, CaseIterable, Sendable {
         return idStart(point.id) + idEnd(of: point.streams)
     }
 
-    /// The end of an event after which a reader has no point to resume from. A browser sends the id that it has when it reconnects, until another one
-    /// arrives; an empty one is sent by none (WHATWG HTML §9.2.6).
+    /// The end of an event after which a reader has no point to resume from. A browser keeps its last id until another one arrives. It sends no empty id
+    /// when it reconnects (WHATWG HTML §9.2).
     package var endWithoutPoint: [UInt8] { isOfVenue ? [] : Array((self == .lines ? ",\"lastEventId\":\"\"}\n" : "id: \n\n").utf8) }
 
     /// The part of an event's end that is the same for all its readers.
