@@ -68,6 +68,7 @@ public final class DemoExchange: Sendable {
                 Market(
                     seed: configuration.seed, symbolCount: configuration.symbolCount, now: wallClock(),
                     bookUpdatesPerSecond: Int64(min(max(configuration.bookUpdatesPerSecond, 0), 1_000)), depthInterval: depthInterval,
+                    closingDelay: min(max(TimeAmount(configuration.closingDelay).nanoseconds / 1_000_000, 0), 30_000),
                     perpetualsOnly: configuration.perpetualsOnly))
         }
         return .recording(try Recording(path: replay.path))

@@ -18,6 +18,8 @@ public struct DemoExchangeConfiguration: Sendable {
     /// Interval of every depth stream instead of the venue's 100, 250 and 500 ms, clamped to 1 ms–1 min; nil keeps the venue's. With 50 updates a
     /// second, 20 ms gives one event per update.
     public var depthInterval: Duration?
+    /// How long after its end a bar is closed in messages about bars, up to 30 s. Binance takes about 2 s. REST is not delayed.
+    public var closingDelay: Duration
     /// The least number of updates of each order book that ``DemoExchange/trueLevels(symbol:at:)`` remembers; 0 remembers none. 1 000 updates take up
     /// to about 1 MB.
     public var bookMemory: Int
@@ -31,8 +33,8 @@ public struct DemoExchangeConfiguration: Sendable {
     /// Creates a configuration; every value has a default.
     public init(
         host: String = "127.0.0.1", port: Int = 0, seed: UInt64 = 1, symbolCount: Int = 24, replay: Replay? = nil,
-        pingInterval: Duration = .seconds(180), bookUpdatesPerSecond: Int = 10, depthInterval: Duration? = nil, bookMemory: Int = 4_000,
-        weightLimit: Int = 2_400, perpetualsOnly: Bool = false, tls: TLSFiles? = nil
+        pingInterval: Duration = .seconds(180), bookUpdatesPerSecond: Int = 10, depthInterval: Duration? = nil, closingDelay: Duration = .zero,
+        bookMemory: Int = 4_000, weightLimit: Int = 2_400, perpetualsOnly: Bool = false, tls: TLSFiles? = nil
     ) {
         self.host = host
         self.port = port
@@ -42,6 +44,7 @@ public struct DemoExchangeConfiguration: Sendable {
         self.pingInterval = pingInterval
         self.bookUpdatesPerSecond = bookUpdatesPerSecond
         self.depthInterval = depthInterval
+        self.closingDelay = closingDelay
         self.bookMemory = bookMemory
         self.weightLimit = min(max(weightLimit, 1), 100_000_000)
         self.perpetualsOnly = perpetualsOnly

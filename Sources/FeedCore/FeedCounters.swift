@@ -24,6 +24,30 @@ package struct FeedCounters: Sendable {
     package internal(set) var bookAudits: UInt64 = 0
     package internal(set) var bookDivergences: UInt64 = 0
 
+    /// Bars that streams of early bars closed.
+    package internal(set) var earlyBars = EarlyBars()
+
+    package struct EarlyBars: Sendable, Equatable {
+        /// Bars that the first trade of a later bar closed, and bars that the venue's clock and REST closed.
+        package internal(set) var byTrade: UInt64 = 0
+        package internal(set) var byClock: UInt64 = 0
+        /// Bars that only the venue closed, because trades were missing or late.
+        package internal(set) var byVenue: UInt64 = 0
+        /// Bars that were closed early and that the venue closed later with the same values, and with other values.
+        package internal(set) var confirmed: UInt64 = 0
+        package internal(set) var corrected: UInt64 = 0
+
+        package init() {}
+
+        mutating func add(_ other: Self) {
+            byTrade &+= other.byTrade
+            byClock &+= other.byClock
+            byVenue &+= other.byVenue
+            confirmed &+= other.confirmed
+            corrected &+= other.corrected
+        }
+    }
+
     /// Request weight spent at the venue, by purpose. The list of symbols and the venue's clock are not included.
     package internal(set) var weight = Weight()
 

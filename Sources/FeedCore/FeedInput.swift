@@ -226,4 +226,6 @@ package enum FeedEffect: Sendable {
     case tell(ObserverID, FeedEvent)
     /// For readers of the venue's sockets. It follows the event with the content that the message changed.
     case passOn(VenueMessage)
+    /// The same for a bar that was closed or corrected without a message of the venue. `eventTime`: ms since 1970 UTC.
+    case passOnBar(FuturesServiceStreamName, EarlyBar, eventTime: Int64)
 }

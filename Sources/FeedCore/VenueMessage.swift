@@ -13,7 +13,7 @@ extension FuturesServiceStreamName {
     package var needsEachMessage: Bool { mergeRule == .append || mergeRule == .book }
 
     /// Whether the loss of a message harms such a client. No later message repeats the final one of a bar.
-    package var isHarmedByLoss: Bool { needsEachMessage || channel == .kline || channel == .continuousKline }
+    package var isHarmedByLoss: Bool { needsEachMessage || [.kline, .earlyKline, .continuousKline].contains(channel) }
 }
 
 /// The text of the message that a step processes. It must not be kept, because its memory is valid only during the step.

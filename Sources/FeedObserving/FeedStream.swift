@@ -78,6 +78,11 @@ extension FeedStream where Row == Kline {
     }
 }
 
+extension FeedStream where Row == EarlyBar {
+    /// One symbol's bars, each closed as soon as all its trades are known.
+    public static func earlyKline(symbol: String, interval: KlineInterval) -> Self { Self(.earlyKline(symbol: symbol, interval: interval)) }
+}
+
 extension FeedStream where Row == TradeBar {
     /// One symbol's bars of some seconds, built from its aggregate trades.
     public static func bar(symbol: String, length: BarLength) -> Self { Self(.bar(symbol: symbol, length: length)) }

@@ -21,6 +21,8 @@ public struct GatewayConfiguration: Sendable {
     public var tape: TapeConfiguration?
     /// The recording that this gateway serves instead of its upstreams; nil for none.
     public var replay: ReplayConfiguration?
+    /// Whether the venue's REST paths have bars that are closed as soon as all their trades are known. `SocketLimits` has the same for sockets.
+    public var closesBarsEarly = false
     /// How long a stopping gateway continues to serve while `/readyz` and `/servez` return 503, so that load balancers send no more requests when it
     /// closes.
     public var drainDelay: Duration = .zero

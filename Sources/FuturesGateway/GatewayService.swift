@@ -107,7 +107,9 @@ public final class GatewayService: Service {
         http.commonHeaders += Routes.commonHeaders + (http.allowedOrigins == nil ? [Routes.anyOrigin] : [])
         http.preflightHeaders += Routes.preflightHeaders
         let mirrors = hub.feed.dialect.upstreams.indices.compactMap {
-            VenueMirror(hub: hub, upstream: $0, maximumBytes: configuration.events.maximumRingBytes / 16)
+            VenueMirror(
+                hub: hub, upstream: $0, maximumBytes: configuration.events.maximumRingBytes / 16,
+                closesBarsEarly: configuration.closesBarsEarly)
         }
         tape = configuration.tape.map { Self.tape($0, of: configuration.feed.recordedVenue, past?.position, logger) }
         let agents = AgentHandlers(hub: hub, loops: loops)

@@ -20,6 +20,7 @@ struct DemoExchangeCommand: AsyncParsableCommand {
         configuration.symbolCount = settings.symbols
         configuration.bookUpdatesPerSecond = settings.bookUpdates
         configuration.depthInterval = settings.depthInterval.map { .milliseconds($0) }
+        configuration.closingDelay = .milliseconds(settings.closingDelay)
         configuration.weightLimit = settings.weightLimit
         configuration.perpetualsOnly = settings.perpetualsOnly
         switch (settings.tlsCert, settings.tlsKey) {
@@ -47,6 +48,8 @@ struct ExchangeSettings: SettingList {
     let seed = Setting.integer("seed", default: 1, "The seed of all prices")
     let symbols = Setting.number("symbols", 20...2000, default: 24, "Listed symbols")
     let bookUpdates = Setting.number("book-updates", 0...1000, default: 10, "Updates per second of each order book")
+    let closingDelay = Setting.number(
+        "closing-delay", 0...30_000, default: 0, "Milliseconds after the end of a bar until its closing message; at Binance about 2,000")
     let depthInterval = Setting.number("depth-interval", 1...60_000, unset: "the venue's", "Milliseconds between the events of a depth stream")
     let weightLimit = Setting.number("weight-limit", 1...100_000_000, default: 2400, "Request weight allowed per minute")
     let perpetualsOnly = Setting.toggle("perpetuals-only", "List no quarterly contracts, as ApolloX and Aster do")

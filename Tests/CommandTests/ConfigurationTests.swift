@@ -242,7 +242,7 @@ import Testing
             "pinned": "[btcusdt@markPrice, '!assetIndex@arr', 'prices:q']", "host": "'::1'", "allowed-hosts": "a.example,b.example",
             "cors-origins": "[https://a.example]", "tls-certificate": certificate.path, "tls-key": key.path, "keys": keys, "jwks": jwks.path,
             "jwt-issuer": "a text", "jwt-audience": "yes", "jwt-shared-secrets": "true", "trusted-proxies": "10.0.0.0/8,fe80::/10",
-            "log-level": "debug",
+            "log-level": "debug", "early-bars": "rest",
             "log-format": "text", "max-replay-bytes": "\(1 << 20)", "allow-anonymous": "true", "open-metrics": "true",
         ]
         var lines = ""

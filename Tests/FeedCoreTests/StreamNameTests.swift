@@ -52,6 +52,7 @@ import Testing
             let name: FuturesServiceStreamName =
                 switch channel {
                 case .kline: .kline(symbol: symbol, interval: KlineInterval.allCases.randomElement(using: &random) ?? .day1)
+                case .earlyKline: .earlyKline(symbol: symbol, interval: KlineInterval.allCases.randomElement(using: &random) ?? .day1)
                 case .bar: .bar(symbol: symbol, length: BarLength.allCases.randomElement(using: &random) ?? .second1)
                 case .partialDepth:
                     .partialDepth(

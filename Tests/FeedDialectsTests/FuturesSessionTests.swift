@@ -52,6 +52,30 @@ import Testing
         #expect(received(Self.frame) == ["btcusdt@aggTrade"], "nobody's: the core knows that")
     }
 
+    private static let early = FuturesServiceStreamName.earlyKline(symbol: "BTCUSDT", interval: .minute1)
+    private static let bar =
+        #"{"stream":"btcusdt@kline_1m","data":{"e":"kline","E":60011,"s":"BTCUSDT","k":{"t":0,"T":59999,"s":"BTCUSDT","i":"1m","f":7,"L":9,"#
+        + #""o":"1.0","c":"2.0","h":"3.0","l":"0.5","v":"4.00","n":3,"x":true,"q":"5.000","V":"1.00","Q":"1.000","B":"0"}}}"#
+
+    @Test func earlyBarsReadTheVenuesBarsAndTheTradesOfTheirSymbol() {
+        #expect(
+            session.subscribe([Self.early], request: 1) == [#"{"method":"SUBSCRIBE","params":["btcusdt@kline_1m","btcusdt@aggTrade"],"id":1}"#])
+        #expect(received(Self.frame) == ["btcusdt@kline_1m_early"])
+        var rows: [EarlyBar] = []
+        Array(Self.bar.utf8).withUnsafeBufferPointer { bytes in
+            session.receive(bytes.span) { event in
+                if case .event(.rows(Self.early, .earlyBar(let bars), _)) = event { rows += bars }
+            }
+        }
+        #expect(rows.map(\.closing) == [.confirmed] && rows.first?.firstTradeID == 7 && rows.first?.lastTradeID == 9)
+        #expect(rows.first.map { FuturesDialect.message(of: Self.early, $0, eventTime: 60_011) } == Array(Self.bar.utf8), "written as the venue does")
+        _ = session.subscribe([.kline(symbol: "BTCUSDT", interval: .minute1)], request: 2)
+        #expect(received(Self.bar) == ["btcusdt@kline_1m", "btcusdt@kline_1m_early"])
+        #expect(received(#"{"stream":"btcusdt@aggTrade","data":{"a":"x"}}"#).isEmpty, "the ids show that a trade is missing")
+        #expect(session.unsubscribe([Self.early], request: 3) == [#"{"method":"UNSUBSCRIBE","params":["btcusdt@aggTrade"],"id":3}"#])
+        #expect(received(Self.bar) == ["btcusdt@kline_1m"])
+    }
+
     @Test func barsAreAskedForAsTrades() {
         let dialect = FuturesDialect(venue: .aster)
         #expect(

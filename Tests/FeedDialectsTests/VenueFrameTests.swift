@@ -290,7 +290,9 @@ import Testing
             }
         }
         #expect(count == 56)
-        let withoutFrames: [FuturesServiceStreamName.Channel] = [.markets, .upstream, .bar, .openInterest, .fundingRate, .funding, .longShortRatio]
+        let withoutFrames: [FuturesServiceStreamName.Channel] = [
+            .markets, .upstream, .bar, .earlyKline, .openInterest, .fundingRate, .funding, .longShortRatio,
+        ]
         #expect(channels == Set(FuturesServiceStreamName.Channel.allCases).subtracting(withoutFrames))
     }
 

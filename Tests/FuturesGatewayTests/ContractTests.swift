@@ -117,7 +117,8 @@ private func documentedOperations() throws -> [String: Set<String>] {
         let text = try String(contentsOf: project.appending(path: "openapi.yaml"), encoding: .utf8)
         let documented = Set(text.matches(of: /(?m)^ {10}(\w+): '#\/components\/schemas\/\w+Snapshot'$/).map { String($0.1) })
         let rows: [FeedRows] = [
-            .markPrice([]), .assetIndex([]), .bookTicker([]), .aggregateTrade([]), .trade([]), .liquidation([]), .depth([]), .kline([]), .bar([]),
+            .markPrice([]), .assetIndex([]), .bookTicker([]), .aggregateTrade([]), .trade([]), .liquidation([]), .depth([]), .kline([]),
+            .earlyBar([]), .bar([]),
             .miniTicker([]), .ticker([]), .compositeIndex([]), .contractInfo([]), .tradingSession([]), .json([]), .upstreamTrade([]),
         ]
         let written = Set(rows.flatMap { rows in [true, false].map { "\(ContentEncoder.type(of: rows, asArray: $0))" } })

@@ -83,6 +83,15 @@ import Testing
             ])
         ),
         (
+            "btcusdt@kline_1m_early",
+            .earlyBar([
+                EarlyBar(
+                    kline: Kline(
+                        openTime: 1, closeTime: 2, open: one, high: one, low: one, close: one, volume: one, quoteVolume: one, tradeCount: 3,
+                        takerBuyVolume: one, takerBuyQuoteVolume: one, isClosed: true), firstTradeID: nil, lastTradeID: .max, closing: .provisional)
+            ])
+        ),
+        (
             "btcusdt@bar_5s",
             .bar([
                 TradeBar(

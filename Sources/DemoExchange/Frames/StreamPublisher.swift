@@ -68,10 +68,14 @@ struct StreamPublisher {
             return symbol.newTrades.flatMap { symbol.tradeEvents($0, at: now) }
         case .kline(let symbol, let interval):
             guard isDue(market, 250) else { return [] }
-            return klines(market.symbols[symbol], interval) { market.symbols[symbol].kline($0, interval, closed: $1, at: now) }
+            return klines(market.symbols[symbol], interval, at: now, closingDelay: market.closingDelay) {
+                market.symbols[symbol].kline($0, interval, closed: $1, at: now)
+            }
         case .continuousKline(let symbol, let interval):
             guard isDue(market, 250) else { return [] }
-            return klines(market.symbols[symbol], interval) { market.symbols[symbol].continuousKline($0, interval, closed: $1, at: now) }
+            return klines(market.symbols[symbol], interval, at: now, closingDelay: market.closingDelay) {
+                market.symbols[symbol].continuousKline($0, interval, closed: $1, at: now)
+            }
         case .compositeIndex(let symbol):
             return isDue(market, 1_000) ? [market.compositeIndex(market.symbols[symbol])] : []
         case .tradingSession:
@@ -108,10 +112,15 @@ struct StreamPublisher {
     }
 
     /// The closing frame of the last published bar if it has closed in the meantime, and the open bar if it changed.
-    private mutating func klines(_ market: SymbolMarket, _ interval: Interval, _ write: (Bar, Bool) -> String) -> [String] {
+    ///
+    /// - Parameter closingDelay: How long after its end a bar is closed, ms. No message about a later bar precedes that.
+    private mutating func klines(
+        _ market: SymbolMarket, _ interval: Interval, at now: Int64, closingDelay: Int64, _ write: (Bar, Bool) -> String
+    ) -> [String] {
         let current = market.bars.current(interval)
         var payloads: [String] = []
         if let last = lastBar, last.openTime != current.openTime {
+            guard now >= last.end + closingDelay else { return [] }
             if let closed = market.bars.previous(interval), closed.openTime == last.openTime { payloads.append(write(closed, true)) }
             lastBar = nil
         }

@@ -21,6 +21,8 @@ struct Market {
     private let bookUpdatesPerSecond: Int64
     /// Interval of all depth streams in milliseconds; nil for the venue's own intervals.
     let depthInterval: Int64?
+    /// How long after its end a bar is closed in messages, ms.
+    let closingDelay: Int64
     private var restarts: Int64 = 0
     /// Time of the last step, in milliseconds since 1970 UTC.
     private(set) var now: Int64
@@ -29,12 +31,14 @@ struct Market {
     private static let firstUpdateID: Int64 = 10_000_000_000_001
 
     init(
-        seed: UInt64, symbolCount: Int, now: Int64, bookUpdatesPerSecond: Int64 = 10, depthInterval: Int64? = nil, perpetualsOnly: Bool = false
+        seed: UInt64, symbolCount: Int, now: Int64, bookUpdatesPerSecond: Int64 = 10, depthInterval: Int64? = nil, closingDelay: Int64 = 0,
+        perpetualsOnly: Bool = false
     ) {
         let firstUpdateID = Self.firstUpdateID + 500_000_000_000
         self.now = now
         self.bookUpdatesPerSecond = bookUpdatesPerSecond
         self.depthInterval = depthInterval
+        self.closingDelay = closingDelay
         liquidator = SeededGenerator(seed: seed, purpose: 1 << 43)
         let listings = Listing.all(symbolCount, perpetualsOnly: perpetualsOnly)
         symbols = listings.enumerated().map { number, listing in

@@ -67,6 +67,12 @@ extension DecimalString {
         return isOver ? nil : Digits(number: sum, decimals: decimals).decimal
     }
 
+    /// Zero with as many decimals.
+    var zero: DecimalString {
+        let decimals = text.utf8.firstIndex(of: UInt8(ascii: ".")).map { text.utf8.distance(from: $0, to: text.utf8.endIndex) - 1 } ?? 0
+        return DecimalString(checked: decimals == 0 ? "0" : "0." + String(repeating: "0", count: decimals))
+    }
+
     /// The product, without trailing zeros after the point.
     func times(_ other: DecimalString) -> DecimalString? {
         guard let own = Digits(self), let others = Digits(other) else { return nil }

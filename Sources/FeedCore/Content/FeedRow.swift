@@ -36,6 +36,9 @@ package protocol FeedRow: Sendable, Equatable {
     /// Whether this row from REST is newer than the known one, older, or the same. Both have the same key.
     func compared(with known: Self) -> Comparison
 
+    /// The bar that the row is or contains; nil for other rows.
+    var bar: Kline? { get }
+
     /// Whether the row has no data yet, such as a bar without trades.
     var saysNothing: Bool { get }
 
@@ -62,6 +65,7 @@ extension FeedRow {
     }
     package var changeNumber: UInt64? { messageID }
     package var saysNothing: Bool { false }
+    package var bar: Kline? { nil }
     package static var isOrdered: Bool { false }
     package static var hasIdentity: Bool { true }
     package func isCopy(of other: Self) -> Bool { self == other }

@@ -16,6 +16,8 @@ public enum FeedRows: Equatable, Sendable {
     case depth([DepthLevels])
     /// Bars, oldest first.
     case kline([Kline])
+    /// Bars that are closed by their trades, oldest first.
+    case earlyBar([EarlyBar])
     /// Bars of some seconds, oldest first.
     case bar([TradeBar])
     /// 24-hour mini tickers, by symbol.
@@ -44,6 +46,7 @@ public enum FeedRows: Equatable, Sendable {
         case .liquidation(let rows): rows.count
         case .depth(let rows): rows.count
         case .kline(let rows): rows.count
+        case .earlyBar(let rows): rows.count
         case .bar(let rows): rows.count
         case .miniTicker(let rows): rows.count
         case .ticker(let rows): rows.count
@@ -78,6 +81,7 @@ extension FeedRows {
         switch self {
         case .ticker(let rows): rows.count == 1 ? rows[0].closeTime : nil
         case .kline(let rows): rows.last?.openTime
+        case .earlyBar(let rows): rows.last?.kline.openTime
         case .aggregateTrade(let rows): rows.last?.time
         case .trade(let rows): rows.last?.time
         default: nil

@@ -74,6 +74,7 @@ extension FeedRows {
         case .liquidation(let rows): rows.merged(with: change, rule, limit)
         case .depth(let rows): rows.merged(with: change, rule, limit)
         case .kline(let rows): rows.merged(with: change, rule, limit)
+        case .earlyBar(let rows): rows.merged(with: change, rule, limit)
         case .bar(let rows): rows.merged(with: change, rule, limit)
         case .miniTicker(let rows): rows.merged(with: change, rule, limit)
         case .ticker(let rows): rows.merged(with: change, rule, limit)

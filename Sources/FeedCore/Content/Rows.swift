@@ -210,6 +210,7 @@ extension Kline: FeedRow {
         tradeCount == other.tradeCount ? other.isClosed && !isClosed : tradeCount < other.tradeCount
     }
     package var saysNothing: Bool { tradeCount == 0 }
+    package var bar: Kline? { self }
     /// Compares by the number of trades. The closing of a bar alone is no news.
     package func compared(with known: Kline) -> Comparison {
         tradeCount == known.tradeCount ? .same : tradeCount < known.tradeCount ? .older : .newer

@@ -21,6 +21,7 @@ struct StreamContent: Sendable {
         case .liquidation: table = RowTable<Liquidation>()
         case .partialDepth: table = RowTable<DepthLevels>()
         case .kline, .continuousKline: table = RowTable<Kline>()
+        case .earlyKline: table = EarlyBars(length: name.interval?.milliseconds)
         case .bar: table = TradeBars(length: (name.barLength ?? .second1).milliseconds)
         case .miniTicker: table = RowTable<MiniTicker>()
         case .ticker: table = RowTable<Ticker>()
@@ -100,8 +101,20 @@ struct StreamContent: Sendable {
         return first > last &+ 1
     }
 
-    /// Whether the newest bar is closed.
-    var isFinished: Bool { table?.isFinished ?? false }
+    /// Whether the bar before the rows is closed.
+    func isFinished(before rows: FeedRows) -> Bool { table?.isFinished(before: rows) ?? false }
+
+    /// Whether the rows are those of another stream, which complete this one's.
+    func isAddition(_ rows: FeedRows) -> Bool { table?.isAddition(rows) ?? false }
+
+    /// Keeps such rows until the next message, because the content must not change now.
+    mutating func keep(_ addition: FeedRows) { table?.keep(addition) }
+
+    /// The last millisecond of the open bar, if this content closes bars.
+    var openBarEnd: Int64? { table?.openBarEnd }
+
+    /// How bars were closed since the last call; nil if this content closes none.
+    mutating func takeClosings() -> FeedCounters.EarlyBars? { table?.takeClosings() }
 
     /// Whether bars are missing or unfinished, other than between two bars of this answer.
     func hasHole(besidesThoseOf answer: FeedRows) -> Bool { table?.hasHole(besidesThoseOf: answer) ?? false }
@@ -166,7 +179,11 @@ protocol ContentTable: Sendable {
     func compared(with other: FeedRows) -> Comparison?
     func isNewer(than other: FeedRows) -> Bool
     func isNewer(thanMessage rows: FeedRows) -> Bool
-    var isFinished: Bool { get }
+    var openBarEnd: Int64? { get }
+    func isFinished(before rows: FeedRows) -> Bool
+    func isAddition(_ rows: FeedRows) -> Bool
+    mutating func keep(_ addition: FeedRows)
+    mutating func takeClosings() -> FeedCounters.EarlyBars?
     func hasHole(before rows: FeedRows) -> Bool
     func hasHole(besidesThoseOf answer: FeedRows) -> Bool
     func lack(of rows: FeedRows, _ listing: VenueListing) -> StreamContent.Lack?
@@ -180,25 +197,30 @@ protocol ContentTable: Sendable {
 
 extension ContentTable {
     func isNewer(thanMessage rows: FeedRows) -> Bool { false }
-    var isFinished: Bool { false }
+    var openBarEnd: Int64? { nil }
+    func isFinished(before rows: FeedRows) -> Bool { false }
+    func isAddition(_ rows: FeedRows) -> Bool { false }
+    mutating func keep(_ addition: FeedRows) {}
+    mutating func takeClosings() -> FeedCounters.EarlyBars? { nil }
     func hasHole(before rows: FeedRows) -> Bool { false }
     func hasHole(besidesThoseOf answer: FeedRows) -> Bool { false }
     func lack(of rows: FeedRows, _ listing: VenueListing) -> StreamContent.Lack? { nil }
 }
 
 extension RowTable: ContentTable {
-    var isFinished: Bool { (rows.last as? Kline)?.isClosed ?? false }
+    func isFinished(before other: FeedRows) -> Bool { rows.last?.bar?.isClosed ?? false }
 
     func hasHole(before other: FeedRows) -> Bool {
-        guard case .kline(let new) = other, !isOutdated, let last = rows.last as? Kline, let first = new.first else { return false }
+        guard !isOutdated, let last = rows.last?.bar, let first = Row.rows(in: other)?.first?.bar else { return false }
         return last.openTime < first.openTime && !last.isFollowed(by: first)
     }
 
     func hasHole(besidesThoseOf answer: FeedRows) -> Bool {
-        guard let bars = rows as? [Kline], case .kline(let answered) = answer else { return false }
-        let ends = answered.first.flatMap { first in answered.last.map { first.openTime...max(first.openTime, $0.openTime) } }
-        return zip(bars, bars.dropFirst()).contains { bar, next in
-            !bar.isFollowed(by: next) && ends.map { !$0.contains(bar.openTime) || !$0.contains(next.openTime) } ?? true
+        guard let answered = Row.rows(in: answer), rows.first?.bar != nil else { return false }
+        let ends = answered.first?.bar.flatMap { first in answered.last?.bar.map { first.openTime...max(first.openTime, $0.openTime) } }
+        return zip(rows, rows.dropFirst()).contains { row, later in
+            guard let bar = row.bar, let next = later.bar else { return false }
+            return !bar.isFollowed(by: next) && ends.map { !$0.contains(bar.openTime) || !$0.contains(next.openTime) } ?? true
         }
     }
 

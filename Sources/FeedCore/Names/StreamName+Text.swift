@@ -53,6 +53,11 @@ extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConve
                 self.init(channel: channel, symbol: String(symbol), barLength: length)
                 return
             }
+            if channel == .kline, kline[1].hasSuffix(Self.earlySuffix) {
+                guard let interval = KlineInterval(rawValue: String(kline[1].dropLast(Self.earlySuffix.count))) else { return nil }
+                self.init(channel: .earlyKline, symbol: String(symbol), interval: interval)
+                return
+            }
             guard let interval = KlineInterval(rawValue: String(kline[1])), channel != .longShortRatio || interval.isOfHistory else { return nil }
             self.init(channel: channel, symbol: String(symbol), interval: interval)
             guard channel != .continuousKline || continuous != nil else { return nil }
@@ -79,9 +84,11 @@ extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConve
         }
     }
 
+    static let earlySuffix = "_early"
+
     /// Channels whose names are not `symbol@channel`.
     private static let unsuited: Set<Channel> = [
-        .kline, .continuousKline, .bar, .longShortRatio, .funding, .contractInfo, .tradingSession, .markets, .upstream,
+        .kline, .earlyKline, .continuousKline, .bar, .longShortRatio, .funding, .contractInfo, .tradingSession, .markets, .upstream,
     ]
 
     static func text(
@@ -98,6 +105,7 @@ extension FuturesServiceStreamName: CustomStringConvertible, LosslessStringConve
         let kind =
             switch channel {
             case .kline, .continuousKline, .bar, .longShortRatio: channel.rawValue + "_" + (period ?? "")
+            case .earlyKline: "kline_" + (period ?? "") + earlySuffix
             case .partialDepth: "depth" + (levels?.rawValue ?? "")
             default: channel.rawValue
             }

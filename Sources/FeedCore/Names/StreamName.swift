@@ -17,6 +17,8 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
         case trade
         /// Bars.
         case kline
+        /// Bars that are closed by their trades, before the venue closes them.
+        case earlyKline
         /// Bars of a pair's current contract of a type.
         case continuousKline
         /// Bars of some seconds, built from aggregate trades.
@@ -176,7 +178,7 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
         switch channel {
         case .aggregateTrade, .trade, .liquidation: .append
         case .depth, .rpiDepth: .book
-        case .kline, .continuousKline, .bar: .byKey
+        case .kline, .earlyKline, .continuousKline, .bar: .byKey
         case .upstream: isListOfTrades ? .append : .replace
         case .funding, .markets: .replace
         default: symbol == nil ? .byKey : .replace
@@ -185,6 +187,15 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
 
     /// How a message of the upstream changes the content. Bars are built from trades, of which every one counts.
     package var messageRule: MergeRule { channel == .bar ? .append : mergeRule }
+
+    /// The stream of the same bars that are closed by their trades; nil for other streams.
+    package var early: Self? {
+        guard channel == .kline, let symbol, let interval else { return nil }
+        return .earlyKline(symbol: symbol, interval: interval).at(venue: prefix.map(String.init))
+    }
+
+    /// The name by which the venue's sockets know the stream.
+    package var socketName: String { channel == .earlyKline ? String(local.dropLast(Self.earlySuffix.count)) : local }
 
     /// Whether the content is an array of rows, even of one row; otherwise it is one object.
     public var isArray: Bool { mergeRule == .byKey || mergeRule == .append }
@@ -257,6 +268,8 @@ extension FuturesServiceStreamName {
     public static func aggregateTrade(symbol: String) -> Self { Self(channel: .aggregateTrade, symbol: symbol) }
     /// One symbol's bars.
     public static func kline(symbol: String, interval: KlineInterval) -> Self { Self(channel: .kline, symbol: symbol, interval: interval) }
+    /// One symbol's bars, each closed as soon as all its trades are known.
+    public static func earlyKline(symbol: String, interval: KlineInterval) -> Self { Self(channel: .earlyKline, symbol: symbol, interval: interval) }
     /// One symbol's bars of some seconds, built from its aggregate trades. A period without trades has no bar.
     public static func bar(symbol: String, length: BarLength) -> Self { Self(channel: .bar, symbol: symbol, barLength: length) }
     /// One symbol's mini ticker.

@@ -26,6 +26,8 @@ extension StreamMachine {
         fileprivate var id: UInt64?
         /// The first millisecond of the newest bar; nil if its final message was passed on.
         fileprivate var openBar: Int64?
+        /// The newest closed bar, if bars are closed before the venue closes them.
+        fileprivate var closedBar: Kline?
         /// Whether any message was passed on.
         fileprivate var hasValue = false
         /// When REST first had a newer value; nil if the readers have the newest one.
@@ -34,7 +36,9 @@ extension StreamMachine {
         fileprivate mutating func take(_ rows: FeedRows, eventTime: Int64?, id: UInt64?) {
             if let eventTime { time = max(time ?? eventTime, eventTime) }
             (number, self.id, hasValue, behindSince) = (rows.copyNumber, id, true, nil)
-            if case .kline(let bars) = rows, let last = bars.last { openBar = last.isClosed ? nil : last.openTime }
+            guard let last = rows.bars?.last else { return }
+            openBar = last.isClosed ? nil : last.openTime
+            if last.isClosed { closedBar = last }
         }
     }
 
@@ -63,10 +67,28 @@ extension StreamMachine {
     ///   - isNews: Whether it changed the content. The venue also sends messages that change nothing.
     ///   - lastID: The content's last id before the message.
     mutating func passOn(_ rows: FeedRows, eventTime: Int64?, isNews: Bool, after lastID: UInt64? = nil, _ feed: inout FeedContext) {
-        guard frames.isWanted, state == .live, let text = feed.text, isNews || mayRepeat(rows, eventTime, feed) else { return }
+        guard frames.isWanted, state == .live, let text = feed.text, isNews || mayRepeat(rows, eventTime, feed), !isOfClosedBar(rows) else { return }
         if lacksMessages(before: rows, after: lastID) { passOnLoss(&feed) }
         frames.passed.take(rows, eventTime: eventTime, id: rows.lastUpdateID ?? content.lastID)
         feed.decisions.effects.append(.passOn(VenueMessage(stream: name, text: text.bytes)))
+    }
+
+    /// Whether a message is about a bar that readers have as closed, with the same values or as it was before.
+    private func isOfClosedBar(_ rows: FeedRows) -> Bool {
+        guard case .earlyBar(let bars) = rows, let bar = bars.first?.kline else { return false }
+        return bar.isClosed ? bar == frames.passed.closedBar : bar.closeTime != content.openBarEnd
+    }
+
+    /// Passes on bars that were closed or corrected before the venue's own closing message. They have no message of the venue.
+    ///
+    /// - Parameter message: The message of the venue that is processed; nil if there is none.
+    mutating func passOnClosings(_ changed: FeedRows, besides message: FeedRows?, eventTime: Int64?, _ feed: inout FeedContext) {
+        guard frames.isWanted, state == .live, case .earlyBar(let rows) = changed else { return }
+        let closing = message?.bars?.last { $0.isClosed }
+        for row in rows where row.closing != .open && row.kline != frames.passed.closedBar && row.key != closing?.openTime {
+            frames.passed.take(.earlyBar([row]), eventTime: eventTime, id: nil)
+            feed.decisions.effects.append(.passOnBar(name, row, eventTime: eventTime ?? row.kline.closeTime &+ 1))
+        }
     }
 
     /// Whether to pass on a message that changed nothing. If it is older than the newest one of the readers, it is a copy from another line, or comes
@@ -84,7 +106,7 @@ extension StreamMachine {
     private func lacksMessages(before rows: FeedRows, after lastID: UInt64?) -> Bool {
         switch rows {
         case .depth(let levels): levels.first.map { lacksUpdate(before: $0.previousUpdateID) } ?? false
-        case .kline(let bars): bars.first.flatMap { first in frames.passed.openBar.map { $0 < first.openTime } } ?? false
+        case .kline, .earlyBar: rows.bars?.first.flatMap { first in frames.passed.openBar.map { $0 < first.openTime } } ?? false
         default: policy.everyMessageCounts && frames.passed.id.map { $0 < lastID ?? 0 || !rows.follow($0) } ?? false
         }
     }
@@ -133,7 +155,7 @@ extension StreamMachine {
 
     /// Whether a bar ended in an outage, so that its final message is missing.
     private func missesFinalBar(_ downMs: Int64, _ feed: borrowing FeedContext) -> Bool {
-        guard [.kline, .continuousKline].contains(name.channel), let length = name.interval?.milliseconds else { return false }
+        guard [.kline, .earlyKline, .continuousKline].contains(name.channel), let length = name.interval?.milliseconds else { return false }
         let now = feed.upstreams[traits.upstream].clock.time(at: feed.now.instant) ?? feed.now.wallClock
         return (now &- downMs) / length != now / length
     }
@@ -165,6 +187,15 @@ extension StreamMachine {
 extension FeedRows {
     /// Whether no id is missing between this id and the rows.
     fileprivate func follow(_ id: UInt64) -> Bool { ids.map { $0.lowerBound <= id &+ 1 } ?? true }
+
+    /// The bars of a venue's minutes, hours and so on; nil for other rows.
+    fileprivate var bars: [Kline]? {
+        switch self {
+        case .kline(let bars): bars
+        case .earlyBar(let bars): bars.map(\.kline)
+        default: nil
+        }
+    }
 
     fileprivate var lastUpdateID: UInt64? { if case .depth(let levels) = self { levels.last?.lastUpdateID } else { nil } }
 }

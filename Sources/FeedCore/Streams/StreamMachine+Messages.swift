@@ -6,6 +6,7 @@ extension StreamMachine {
             feed.counters.ignoredEvents &+= 1
             return
         }
+        if content.isAddition(rows) { return takeAddition(rows, eventTime: eventTime, from: slot, &feed) }
         feed.pool.gotData(slot, feed.now.instant)
         guard connection == slot || takesOver(slot, rows, &feed) || takesFromLine(slot, rows, &feed) else { return }
         // A message of a dropped subscription may still arrive before the new one is requested. It does not connect to the messages of the new
@@ -107,6 +108,7 @@ extension StreamMachine {
         remember(source: traits.isPolled ? .rest : .websocket, eventTime: eventTime, feed.now)
         let kind: FuturesServiceFeedContent.Kind = isWhole || isFirst || recovers || beginsAnew || confirms ? .full : .delta
         publishContent(kind, delta: changed.count > 0 ? changed : nil, as: FeedEvent.Kind.updated, &feed)
+        passOnClosings(changed, besides: rows, eventTime: eventTime, &feed)
         passOn(rows, eventTime: eventTime, isNews: changed.count > 0, after: lastID, &feed)
     }
 

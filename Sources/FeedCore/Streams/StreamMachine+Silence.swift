@@ -110,7 +110,7 @@ extension StreamMachine {
             askWhetherHalted(Self.listingAgeInCalm, &feed)
             freshness.lookAt = nil
             watch(&feed)
-            takeQuietBars(fetched, &feed)
+            takeQuietBars(fetched, askedAt: inquiry.askedAt, &feed)
             guard isConnecting else { return }
             becomeLive(&feed)
             publishContent(.full, delta: nil, as: FeedEvent.Kind.fetched, &feed)
@@ -129,14 +129,18 @@ extension StreamMachine {
     /// Uses the newest bars that REST returned for a reader's own request.
     mutating func told(_ newest: FetchedContent, _ feed: inout FeedContext) {
         guard state == .live, content.compared(with: newest.rows) == .same else { return }
-        takeQuietBars(newest, &feed)
+        takeQuietBars(newest, askedAt: nil, &feed)
     }
 
     /// Adds bars without trades, which only REST reports. Bars with trades are not taken from REST, because their messages will arrive.
-    private mutating func takeQuietBars(_ newest: FetchedContent, _ feed: inout FeedContext) {
-        guard case .kline = newest.rows, state == .live, let changed = content.update(newest.rows), changed.count > 0 else { return }
+    private mutating func takeQuietBars(_ newest: FetchedContent, askedAt: Instant?, _ feed: inout FeedContext) {
+        guard case .kline(var bars) = newest.rows, state == .live else { return }
+        if let askedAt { closeEnded(&bars, askedAt: askedAt, feed) }
+        guard let changed = content.update(.kline(bars)), changed.count > 0 else { return }
         remember(source: .rest, eventTime: newest.eventTime, feed.now)
         publishContent(.delta, delta: changed, as: FeedEvent.Kind.updated, &feed)
+        passOnClosings(changed, besides: nil, eventTime: nil, &feed)
+        passBarEnd(&feed)
     }
 
     /// Handles newer data in REST than on the socket. The message may be in transit. If it does not arrive, the stream has stalled.

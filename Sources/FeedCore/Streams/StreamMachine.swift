@@ -182,6 +182,7 @@ struct StreamMachine: Sendable {
     var fetching: Fetching
     var audit = Audit()
     var lines = Lines()
+    var barEnd = BarEnd()
 
     /// A new stream in its initial state.
     ///
@@ -223,6 +224,7 @@ struct StreamMachine: Sendable {
         passBehind(&feed)
         passUnreadable(&feed)
         passSilence(&feed)
+        passBarEnd(&feed)
         if let at = fetching.at, at > feed.now.instant { feed.wake(at: at) }
     }
 

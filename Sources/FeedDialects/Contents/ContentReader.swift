@@ -33,6 +33,7 @@ package enum ContentReader {
         case "liquidations": return .liquidation(try rows(&reader, liquidation))
         case "depth": return .depth(try rows(&reader, depth))
         case "klines": return .kline(try rows(&reader, kline))
+        case "earlyBars": return .earlyBar(try rows(&reader, earlyBar))
         case "bars": return .bar(try rows(&reader, bar))
         case "miniTicker", "miniTickers": return .miniTicker(try rows(&reader, miniTicker))
         case "ticker", "tickers": return .ticker(try rows(&reader, ticker))
@@ -131,6 +132,12 @@ package enum ContentReader {
             high: try row.decimal("high"), low: try row.decimal("low"), close: try row.decimal("close"), volume: try row.decimal("volume"),
             quoteVolume: try row.decimal("quoteVolume"), tradeCount: try row.integer("count"), takerBuyVolume: try row.decimal("takerBuyVolume"),
             takerBuyQuoteVolume: try row.decimal("takerBuyQuoteVolume"), isClosed: try row.flag("isClosed"))
+    }
+
+    private static func earlyBar(_ row: RowFields) throws(JSONReader.Failure) -> EarlyBar {
+        EarlyBar(
+            kline: try kline(row), firstTradeID: try row.optionalInteger("firstTradeId"), lastTradeID: try row.optionalInteger("lastTradeId"),
+            closing: EarlyBar.Closing(rawValue: try row.string("closing")) ?? .open)
     }
 
     private static func bar(_ row: RowFields) throws(JSONReader.Failure) -> TradeBar {

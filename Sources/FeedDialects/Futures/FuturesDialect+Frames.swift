@@ -31,6 +31,54 @@ extension FuturesDialect {
         }
     }
 
+    /// The rows of a frame as those of another stream that is made of the same messages; nil if they cannot be read.
+    func rows(of name: FuturesServiceStreamName, in frame: UnsafeBufferPointer<UInt8>, names: StreamNames) -> FeedRows? {
+        var envelope = Envelope()
+        var reader = JSONReader(frame)
+        guard (try? envelope.read(&reader, names, prefix)) != nil, let start = envelope.data else { return nil }
+        reader = JSONReader(frame).reader(at: start)
+        var leftOut = LeftOutRows()
+        return try? WireRows(name: name).read(&reader, &leftOut).0
+    }
+
+    /// A message about a bar as the venue would send it, with its envelope.
+    ///
+    /// - Parameter eventTime: The time of the message, ms since 1970 UTC.
+    package static func message(of name: FuturesServiceStreamName, _ bar: EarlyBar, eventTime: Int64) -> [UInt8] {
+        let (symbol, kline) = (name.symbol ?? "", bar.kline)
+        var writer = JSONWriter(capacity: 512)
+        writer.object { json in
+            json.member("stream", name.socketName)
+            json.member("data")
+            json.object { json in
+                json.member("e", "kline")
+                json.member("E", eventTime)
+                json.member("s", symbol)
+                json.member("k")
+                json.object { json in
+                    json.member("t", kline.openTime)
+                    json.member("T", kline.closeTime)
+                    json.member("s", symbol)
+                    json.member("i", name.interval?.rawValue ?? "")
+                    json.member("f", bar.firstTradeID.map { Int64(clamping: $0) } ?? -1)
+                    json.member("L", bar.lastTradeID.map { Int64(clamping: $0) } ?? -1)
+                    json.member("o", kline.open)
+                    json.member("c", kline.close)
+                    json.member("h", kline.high)
+                    json.member("l", kline.low)
+                    json.member("v", kline.volume)
+                    json.member("n", kline.tradeCount)
+                    json.member("x", kline.isClosed)
+                    json.member("q", kline.quoteVolume)
+                    json.member("V", kline.takerBuyVolume)
+                    json.member("Q", kline.takerBuyQuoteVolume)
+                    json.member("B", "0")
+                }
+            }
+        }
+        return writer.bytes
+    }
+
     /// Where the data are in a frame of a combined stream; nil if it is none.
     package static func data(of frame: [UInt8]) -> Range<Int>? {
         try? JSONReader.read(frame) { (reader) throws(JSONReader.Failure) in

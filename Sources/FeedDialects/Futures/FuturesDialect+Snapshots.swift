@@ -30,7 +30,7 @@ extension FuturesDialect {
             case .longShortRatio:
                 ("/futures/data/globalLongShortAccountRatio", [symbol, name.interval.map { "period=\($0.rawValue)" }, "limit=1"])
             case .liquidation, .tradingSession, .funding, .markets, .upstream: ("", [])
-            case .kline: ("klines", [symbol, interval, "limit=\(isInquiry ? 2 : snapshotBars)"])
+            case .kline, .earlyKline: ("klines", [symbol, interval, "limit=\(isInquiry ? 2 : snapshotBars)"])
             case .continuousKline:
                 (
                     "continuousKlines",

@@ -59,7 +59,7 @@ package struct FuturesDialect: Dialect {
         case .markPrice, .assetIndex: isAll ? 10 : 1
         case .bookTicker: isAll ? 5 : 2
         case .miniTicker, .ticker: isAll ? 40 : 1
-        case .kline, .continuousKline: VenueREST.weight(bars: snapshotBars)
+        case .kline, .earlyKline, .continuousKline: VenueREST.weight(bars: snapshotBars)
         case .trade: 5
         case .aggregateTrade, .bar, .depth, .rpiDepth: 20
         case .partialDepth: 2
@@ -71,7 +71,7 @@ package struct FuturesDialect: Dialect {
     private func limit(_ name: FuturesServiceStreamName) -> Int {
         switch name.channel {
         case .depth, .rpiDepth: Self.bookDepth
-        case .kline, .continuousKline, .bar: bars
+        case .kline, .earlyKline, .continuousKline, .bar: bars
         case .aggregateTrade, .trade, .liquidation: trades
         default: 100_000
         }
@@ -81,7 +81,7 @@ package struct FuturesDialect: Dialect {
     private func inquiryWeight(_ name: FuturesServiceStreamName) -> Int {
         switch name.channel {
         case .depth: 2
-        case .kline, .continuousKline: 1
+        case .kline, .earlyKline, .continuousKline: 1
         default: fetchWeight(name)
         }
     }
@@ -93,7 +93,8 @@ package struct FuturesDialect: Dialect {
         case .markPrice: .periodic(.seconds(name.speed == .everySecond ? 1 : 3))
         case .assetIndex: .periodic(.seconds(3))
         case .compositeIndex, .tradingSession, .markets: .periodic(.seconds(1))
-        case .bookTicker, .partialDepth, .depth, .rpiDepth, .miniTicker, .ticker, .kline, .continuousKline: .ticking(patience: .seconds(60))
+        case .bookTicker, .partialDepth, .depth, .rpiDepth, .miniTicker, .ticker, .kline, .earlyKline, .continuousKline:
+            .ticking(patience: .seconds(60))
         case .aggregateTrade, .bar, .trade: .ticking(patience: .seconds(300))
         case .openInterest, .fundingRate, .funding, .longShortRatio: .periodic(poll(of: name)?.interval ?? .seconds(30))
         case .liquidation, .contractInfo, .upstream: .sporadic
@@ -115,6 +116,11 @@ package struct FuturesDialect: Dialect {
             entry("{symbol}@depth{5|10|20}[@100ms|@500ms]", "the best levels of one symbol's order book", .replace),
             entry("{symbol}@depth[@0ms|@100ms|@500ms]", "one symbol's order book, \(Self.bookDepth) levels a side", .book, keep: Self.bookDepth),
             entry("{symbol}@kline_{interval}", "bars of one symbol; a snapshot holds the last \(bars)", .byKey, key: "openTime", keep: bars),
+            entry(
+                "{symbol}@kline_{interval}_early",
+                "the same bars, each closed as soon as all its trades are known, and confirmed or corrected by the venue later", .byKey,
+                key: "openTime",
+                keep: bars),
             entry(
                 "{symbol}@bar_{1s|5s|15s|30s}", "bars of 1 to 30 s of one symbol, built from its aggregate trades; a snapshot holds the last \(bars)",
                 .byKey,

@@ -1,21 +1,22 @@
 import FeedCore
 
-/// One connection to the venue. Bars of seconds are built from aggregate trades, which the venue sends once for all streams that need them.
+/// One connection to the venue. Bars of seconds and early bars are made of the messages of other streams, which the venue sends once for all streams
+/// that need them.
 final class FuturesSession: DialectSession {
     private let dialect: FuturesDialect
     private let names = StreamNames()
-    /// The streams built from a symbol's aggregate trades, by the stream of those trades; empty if the connection has no bars.
-    private var madeOfTrades: [FuturesServiceStreamName: [FuturesServiceStreamName]] = [:]
-    /// The streams of aggregate trades that are subscribed for their own sake.
-    private var trades: Set<FuturesServiceStreamName> = []
+    /// The streams that are made of a stream's messages, by that stream; empty if the connection has none.
+    private var madeOf: [FuturesServiceStreamName: [FuturesServiceStreamName]] = [:]
+    /// The streams of `madeOf` that are subscribed for their own sake.
+    private var own: Set<FuturesServiceStreamName> = []
 
     init(_ dialect: FuturesDialect) { self.dialect = dialect }
 
     func subscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> [String] {
         for name in names {
-            if name.channel == .aggregateTrade { trades.insert(name) }
-            guard let source = name.tradesOfBars, madeOfTrades[source]?.contains(name) != true else { continue }
-            madeOfTrades[source, default: []].append(name)
+            let sources = name.sources
+            if sources.isEmpty, name.mayBeSource { own.insert(name) }
+            for source in sources where madeOf[source]?.contains(name) != true { madeOf[source, default: []].append(name) }
         }
         let wireNames = wireNames(names)
         // The core's own instances, so that the names of frames compare as equal quickly.
@@ -26,30 +27,42 @@ final class FuturesSession: DialectSession {
     /// Keeps a subscription that another stream needs.
     func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64) -> [String] {
         for name in names {
-            trades.remove(name)
-            guard let source = name.tradesOfBars else { continue }
-            madeOfTrades[source]?.removeAll { $0 == name }
-            if madeOfTrades[source]?.isEmpty == true { madeOfTrades[source] = nil }
+            own.remove(name)
+            for source in name.sources {
+                madeOf[source]?.removeAll { $0 == name }
+                if madeOf[source]?.isEmpty == true { madeOf[source] = nil }
+            }
         }
-        let unused = wireNames(names).filter { !trades.contains($0) && madeOfTrades[$0] == nil }
+        let unused = wireNames(names).filter { !own.contains($0) && madeOf[$0] == nil }
         return unused.isEmpty ? [] : [dialect.unsubscribe(unused, request: request)]
     }
 
     private func wireNames(_ names: [FuturesServiceStreamName]) -> [FuturesServiceStreamName] {
         var seen: Set<FuturesServiceStreamName> = []
-        return names.map { $0.tradesOfBars ?? $0 }.filter { seen.insert($0).inserted }
+        return names.flatMap { name in
+            let sources = name.sources
+            return sources.isEmpty ? [name] : sources
+        }.filter { seen.insert($0).inserted }
     }
 
     func receive(_ message: Span<UInt8>, _ emit: (SessionEvent) -> Void) { message.withUnsafeBufferPointer { read($0, emit) } }
 
     private func read(_ message: UnsafeBufferPointer<UInt8>, _ emit: (SessionEvent) -> Void) {
-        guard !madeOfTrades.isEmpty else { return dialect.decode(message, names: names) { emit(.event($0)) } }
+        guard !madeOf.isEmpty else { return dialect.decode(message, names: names) { emit(.event($0)) } }
         dialect.decode(message, names: names) { event in
             switch event {
             case .rows(let name, let rows, let eventTime):
-                for name in readers(of: name) { emit(.event(.rows(name, rows, eventTime: eventTime))) }
+                for reader in readers(of: name) {
+                    // An early bar needs the ids of trades, which rows of bars lack.
+                    let own =
+                        reader.channel == .earlyKline && name.channel == .kline ? dialect.rows(of: reader, in: message, names: names) ?? rows : rows
+                    emit(.event(.rows(reader, own, eventTime: eventTime)))
+                }
             case .malformed(let name?, let words):
-                for name in readers(of: name) { emit(.event(.malformed(name, words))) }
+                // Early bars notice missing trades by their ids.
+                for reader in readers(of: name) where reader.channel != .earlyKline || name.channel == .kline {
+                    emit(.event(.malformed(reader, words)))
+                }
             default: emit(.event(event))
             }
         }
@@ -57,15 +70,24 @@ final class FuturesSession: DialectSession {
 
     /// The streams that receive a stream's messages.
     private func readers(of name: FuturesServiceStreamName) -> [FuturesServiceStreamName] {
-        guard let bars = madeOfTrades[name] else { return [name] }
-        return trades.contains(name) ? [name] + bars : bars
+        guard let made = madeOf[name] else { return [name] }
+        return own.contains(name) ? [name] + made : made
     }
 }
 
 extension FuturesServiceStreamName {
-    /// The stream of aggregate trades from which bars of seconds are built; nil for any other stream.
-    fileprivate var tradesOfBars: FuturesServiceStreamName? {
-        guard channel == .bar, let symbol else { return nil }
-        return .aggregateTrade(symbol: symbol).at(venue: prefix.map(String.init))
+    /// The streams of the venue from whose messages this stream is made; empty for the venue's own streams.
+    fileprivate var sources: [FuturesServiceStreamName] {
+        guard let symbol else { return [] }
+        let venue = prefix.map(String.init)
+        let trades = Self.aggregateTrade(symbol: symbol).at(venue: venue)
+        return switch (channel, interval) {
+        case (.bar, _): [trades]
+        case (.earlyKline, let interval?): [Self.kline(symbol: symbol, interval: interval).at(venue: venue), trades]
+        default: []
+        }
     }
+
+    /// Whether other streams may be made of this one's messages.
+    fileprivate var mayBeSource: Bool { channel == .aggregateTrade || channel == .kline }
 }

@@ -18,6 +18,7 @@ struct WireRows {
         case .liquidation: try rows(&reader, &leftOut, FeedRows.liquidation, liquidation)
         case .partialDepth, .depth, .rpiDepth: try rows(&reader, &leftOut, FeedRows.depth, depth)
         case .kline, .continuousKline: try rows(&reader, &leftOut, FeedRows.kline, kline)
+        case .earlyKline: try rows(&reader, &leftOut, FeedRows.earlyBar, earlyBar)
         case .miniTicker: try rows(&reader, &leftOut, FeedRows.miniTicker, miniTicker)
         case .ticker: try rows(&reader, &leftOut, FeedRows.ticker, ticker)
         case .bar, .openInterest, .fundingRate, .funding, .longShortRatio, .markets, .upstream:
@@ -87,7 +88,7 @@ struct WireRows {
         case .trade: "trade"
         case .liquidation: "forceOrder"
         case .partialDepth, .depth, .rpiDepth: "depthUpdate"
-        case .kline: "kline"
+        case .kline, .earlyKline: "kline"
         case .continuousKline: "continuous_kline"
         case .compositeIndex: "compositeIndex"
         case .contractInfo: "contractInfo"
@@ -169,6 +170,13 @@ struct WireRows {
             volume: try fields.decimal("v", reader), quoteVolume: try fields.decimal("q", reader),
             tradeCount: try fields.integer("n", reader), takerBuyVolume: try fields.decimal("V", reader),
             takerBuyQuoteVolume: try fields.decimal("Q", reader), isClosed: try fields.flag("x", reader))
+    }
+
+    private func earlyBar(_ fields: borrowing WireFields, _ reader: JSONReader) throws(Failure) -> EarlyBar {
+        let kline = try kline(fields, reader)
+        return EarlyBar(
+            kline: kline, firstTradeID: try fields.tradeID("f", reader), lastTradeID: try fields.tradeID("L", reader),
+            closing: kline.isClosed ? .confirmed : .open)
     }
 
     private func miniTicker(_ fields: borrowing WireFields, _ reader: JSONReader) throws(Failure) -> MiniTicker {

@@ -244,6 +244,8 @@ package final class FeedEngine: Sendable {
             deliver(event, to: id)
         case .passOn(let message):
             listener?.receive(message)
+        case .passOnBar(let name, let bar, let eventTime):
+            listener?.receive(VenueMessage(stream: name, text: FuturesDialect.message(of: name, bar, eventTime: eventTime)))
         case .connect(let id, let endpoint, let host, let line):
             connect(id, endpoint: endpoint, line: line, dialect.route(endpoint: endpoint, host: host))
         case .subscribe(let id, let names, let request):

@@ -99,6 +99,7 @@ extension FuturesServiceFeedContent {
         case .upstreamTrade(let rows): return last.map { with(.upstreamTrade(Array(rows.suffix($0)))) } ?? self
         case .liquidation(let rows): return last.map { with(.liquidation(Array(rows.suffix($0)))) } ?? self
         case .kline(let rows): return last.map { with(.kline(Array(rows.suffix($0)))) } ?? self
+        case .earlyBar(let rows): return last.map { with(.earlyBar(Array(rows.suffix($0)))) } ?? self
         case .bar(let rows): return last.map { with(.bar(Array(rows.suffix($0)))) } ?? self
         default: return self
         }

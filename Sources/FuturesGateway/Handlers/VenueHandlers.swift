@@ -37,9 +37,10 @@ struct VenueHandlers: Sendable {
             if !isListed { feed.refreshListing(of: upstream) }
             return isListed
         }
-        guard let (path, answer) = found else {
+        guard let (path, exact) = found else {
             return responder.respond(Self.response(.unknownPath("/" + segments.joined(separator: "/"), request.method)))
         }
+        let answer = if mirror.closesBarsEarly, case .stream(let reading) = exact { VenueAnswer.stream(reading.early) } else { exact }
         let maxAge = request.query("maxAge").map { ParameterText.integer($0, 0...Int64.max) }
         if case .some(.none) = maxAge {
             return responder.respond(Self.response(VenueRefusal(code: -1100, "maxAge must be milliseconds, 0 or more.")))

@@ -88,6 +88,13 @@ struct GatewayReading: Sendable {
         ] {
             text.metric("futures_gateway_feed_\(name)_total", .counter, help, count)
         }
+        text.metric("futures_gateway_feed_bars_closed_total", .counter, "Bars of streams of early bars, by what closed them.")
+        let closed = counters.earlyBars
+        for (cause, count) in [("trade", closed.byTrade), ("clock", closed.byClock), ("venue", closed.byVenue)] {
+            text.sample(["by": cause], count)
+        }
+        text.metric("futures_gateway_feed_bars_checked_total", .counter, "Bars closed early, by whether the venue closed them with the same values.")
+        for (outcome, count) in [("confirmed", closed.confirmed), ("corrected", closed.corrected)] { text.sample(["outcome": outcome], count) }
     }
 
     private func writeUpstreams(_ text: inout Exposition) {

@@ -32,7 +32,7 @@ extension EventHub {
         return opening(connection, resume: .after(behind, of: StreamSet(connection.streams)), values: start?.values ?? [])
     }
 
-    /// The streams with these names that the venue's sockets have: none that the gateway polls, or builds from trades. Other names are accepted, but
+    /// The streams with these names that the venue's sockets have: none that the gateway polls, or builds from trades. With early bars, it is their stream. Other names are accepted, but
     /// nothing is sent for them, as at the venue.
     private func served(_ names: [String], _ upstream: Int) -> [FuturesServiceStreamName] {
         let prefix = prefix(of: upstream)
@@ -40,7 +40,7 @@ extension EventHub {
             guard let local = FuturesServiceStreamName(text), local.description == text, local.prefix == nil else { return nil }
             let name = local.at(venue: prefix)
             guard isSentByVenue(name) else { return nil }
-            guard !feed.knows(name) else { return name }
+            guard !feed.knows(name) else { return limits.sockets.closesBarsEarly ? name.early ?? name : name }
             feed.refreshListing(of: upstream)
             return nil
         }
@@ -48,7 +48,7 @@ extension EventHub {
 
     /// Whether the sockets of a venue have the stream: the gateway neither polls it nor builds it from trades.
     func isSentByVenue(_ name: FuturesServiceStreamName) -> Bool {
-        feed.dialect.traits(of: name).map { !$0.isPolled } == true && name.channel != .bar
+        feed.dialect.traits(of: name).map { !$0.isPolled } == true && name.channel != .bar && name.channel != .earlyKline
     }
 
     /// The prefix of a venue's streams; nil for the first one.
@@ -91,7 +91,7 @@ extension EventHub {
         send(answer)
         switch answer.effect {
         case .nothing, .subscribe: break
-        case .unsubscribe(let names): unsubscribe(connection, connection.streams.filter { names.contains($0.local) })
+        case .unsubscribe(let names): unsubscribe(connection, connection.streams.filter { names.contains($0.socketName) })
         case .reformat: reformat(connection, session.format)
         }
         if answer.closes { end(number, code: "limit", reason: "Too many subscriptions.") }
@@ -186,7 +186,7 @@ extension EventHub {
                 continue
             }
             guard isNew, connection.isOpen else { continue }
-            let had = Set(connection.streams.map(\.local))
+            let had = Set(connection.streams.map(\.socketName))
             let gained = served(session.names.filter { !had.contains($0) }, session.upstream)
             if !gained.isEmpty, refusal(of: gained, to: connection) == nil { subscribe(connection, gained) }
         }

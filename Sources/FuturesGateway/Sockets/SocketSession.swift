@@ -55,12 +55,12 @@ struct SocketSession: Sendable {
 
     /// Drops the names if they are those of these streams, because most clients never send a message. Call `restoreNames` before `receive`.
     mutating func omitNames(of streams: [FuturesServiceStreamName]) {
-        guard names.elementsEqual(streams.lazy.map(\.local)) else { return }
+        guard names.elementsEqual(streams.lazy.map(\.socketName)) else { return }
         (names, areNamesOmitted) = ([], true)
     }
 
     mutating func restoreNames(of streams: [FuturesServiceStreamName]) {
-        if areNamesOmitted { (names, areNamesOmitted) = (streams.map(\.local), false) }
+        if areNamesOmitted { (names, areNamesOmitted) = (streams.map(\.socketName), false) }
     }
 
     var format: EventFormat { isCombined ? .combinedFrames : .frames }

@@ -17,7 +17,7 @@ struct VenueFrame {
     /// The message as a WebSocket frame.
     func bytes(_ format: EventFormat) -> [UInt8] {
         guard format == .combinedFrames else { return ServerFrame.textHead(data.count) + text[data] }
-        let (before, after) = (Array(#"{"stream":"\#(name.local)","data":"#.utf8), [UInt8(ascii: "}")])
+        let (before, after) = (Array(#"{"stream":"\#(name.socketName)","data":"#.utf8), [UInt8(ascii: "}")])
         return ServerFrame.textHead(before.count + data.count + 1) + before + text[data] + after
     }
 }

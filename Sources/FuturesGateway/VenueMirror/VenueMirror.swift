@@ -57,6 +57,8 @@ final class VenueMirror: Sendable {
 
     let hub: EventHub
     let venue: VenueREST
+    /// Whether bars are closed as soon as all their trades are known.
+    let closesBarsEarly: Bool
     let relays: SharedRelays<Answer>
     private let state: NIOLoopBoundBox<State>
 
@@ -65,10 +67,11 @@ final class VenueMirror: Sendable {
     /// - Parameters:
     ///   - upstream: The venue, in the order of the dialect's upstreams.
     ///   - maximumBytes: The maximum size of kept answers in bytes.
-    init?(hub: EventHub, upstream: Int = 0, maximumBytes: Int) {
+    init?(hub: EventHub, upstream: Int = 0, maximumBytes: Int, closesBarsEarly: Bool = false) {
         guard let venue = hub.feed.dialect.venueREST(of: upstream) else { return nil }
         self.hub = hub
         self.venue = venue
+        self.closesBarsEarly = closesBarsEarly
         relays = SharedRelays(hub.feed, maximumBytes: maximumBytes) { answer, receivedAt in
             let compressed = answer.body.count >= 1024 ? hub.gzip(answer.body) : nil
             let kept = Answer(

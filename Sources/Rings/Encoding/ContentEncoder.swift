@@ -72,6 +72,15 @@ package enum ContentEncoder {
         }
     }
 
+    private static func word(_ closing: EarlyBar.Closing) -> StaticString {
+        switch closing {
+        case .open: "open"
+        case .provisional: "provisional"
+        case .confirmed: "confirmed"
+        case .corrected: "corrected"
+        }
+    }
+
     /// The kind of content, by which `openapi.yaml` distinguishes its schemas.
     static func type(of rows: FeedRows, asArray: Bool) -> StaticString {
         switch rows {
@@ -83,6 +92,7 @@ package enum ContentEncoder {
         case .liquidation: "liquidations"
         case .depth: "depth"
         case .kline: "klines"
+        case .earlyBar: "earlyBars"
         case .bar: "bars"
         case .miniTicker: asArray ? "miniTickers" : "miniTicker"
         case .ticker: asArray ? "tickers" : "ticker"
@@ -104,6 +114,7 @@ package enum ContentEncoder {
         case .liquidation(let rows): write(rows, asArray, &json, write)
         case .depth(let rows): write(rows, asArray, &json, write)
         case .kline(let rows): write(rows, asArray, &json, write)
+        case .earlyBar(let rows): write(rows, asArray, &json, write)
         case .bar(let rows): write(rows, asArray, &json, write)
         case .miniTicker(let rows): write(rows, asArray, &json, write)
         case .ticker(let rows): write(rows, asArray, &json, write)
@@ -224,6 +235,13 @@ package enum ContentEncoder {
         json.member("takerBuyVolume", row.takerBuyVolume)
         json.member("takerBuyQuoteVolume", row.takerBuyQuoteVolume)
         json.member("isClosed", row.isClosed)
+    }
+
+    private static func write(_ row: EarlyBar, _ json: inout JSONWriter) {
+        write(row.kline, &json)
+        json.member("firstTradeId", optional: row.firstTradeID)
+        json.member("lastTradeId", optional: row.lastTradeID)
+        json.member("closing", word: word(row.closing))
     }
 
     private static func write(_ row: TradeBar, _ json: inout JSONWriter) {

@@ -87,6 +87,8 @@ struct ServeConfiguration: Sendable, CustomStringConvertible {
         gateway.events.ringEvents = settings.replayEvents
         gateway.events.ringAge = .seconds(settings.replaySeconds)
         gateway.events.sockets.patience = .seconds(settings.socketPatience)
+        gateway.closesBarsEarly = settings.earlyBars != .off
+        gateway.events.sockets.closesBarsEarly = settings.earlyBars == .all
         gateway.events.maximumReaders = settings.maxReaders
         gateway.events.maximumStreams = settings.maxStreams
         if let threads = settings.fanOutThreads { gateway.events.fanOutThreads = threads }

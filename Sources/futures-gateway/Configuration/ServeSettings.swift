@@ -89,6 +89,9 @@ struct ServeSettings: SettingList {
         "Seconds that a stopping gateway continues to serve while its probes report it, so that load balancers notice")
     let socketPatience = Setting.number(
         "socket-patience", 1...3600, default: 10, "Seconds without current data after which the sockets of a stream (/ws, /stream) are closed")
+    let earlyBars = Setting.choice(
+        "early-bars", default: EarlyBarsUse.off,
+        "Where bots get bars that are closed as soon as all their trades are known: nowhere, in REST answers, or also in messages of sockets")
     let linger = Setting.number("linger", 0...86_400, default: 60, "Seconds that a subscription at the venue is kept after its last reader has left")
     let rotateAfter = Setting.number(
         "rotate-after", 30...86_400, default: 82_800, "Seconds after which a venue connection is replaced by a new one")
@@ -171,3 +174,6 @@ private func origin(_ text: String) -> String? {
     let origin = text.lowercased()
     return origin == "*" || origin.wholeMatch(of: /https?:\/\/[a-z0-9.\-\[\]:]+/) != nil ? origin : nil
 }
+
+/// Where bars are closed before the venue closes them.
+enum EarlyBarsUse: String, CaseIterable, Sendable { case off, rest, all }

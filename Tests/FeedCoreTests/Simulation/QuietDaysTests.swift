@@ -226,7 +226,7 @@ private struct QuietWorld {
                 guard let place = places[name] else { continue }
                 plan(place, .answer(request), in: dice.between(.ms(30), .ms(400)))
             case .publish(let event): judge(event)
-            case .tell, .passOn, .relay, .refuseRelay, .readListing: break
+            case .tell, .passOn, .passOnBar, .relay, .refuseRelay, .readListing: break
             }
         }
     }

@@ -109,7 +109,7 @@ extension Simulation {
         case .fetch(let name, let request):
             if let stream = index(name) { queue.plan(.request(stream: stream, request), in: .ms(dice.spread(1, 80))) }
         case .relay(_, let id, let host): venue.relay(id, host: host)
-        case .refuseRelay, .passOn, .readListing: break
+        case .refuseRelay, .passOn, .passOnBar, .readListing: break
         }
     }
 

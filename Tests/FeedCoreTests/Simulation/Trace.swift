@@ -70,6 +70,7 @@ struct Trace {
         case .fetch(let name, let request): "fetch \(name) #\(request.attempt) \(request.part)"
         case .relay(_, let id, let host): "relay \(id.value) host \(host)"
         case .passOn(let message): "pass on \(message.stream)"
+        case .passOnBar(let name, let bar, _): "pass on \(name) \(bar.closing)"
         case .readListing(let upstream, _): "read the list of \(upstream)"
         case .refuseRelay(let id, let error): "refuse relay \(id.value) \(error)"
         }

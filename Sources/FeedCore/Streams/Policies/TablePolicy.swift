@@ -8,11 +8,12 @@ enum TablePolicy: StreamPolicy {
         if stream.freshness.outage == nil, stream.fetching.need != .completion, stream.traits.hasSnapshotSource, stream.content.hasHole(before: rows)
         {
             // After a finished bar, the missing ones are probably those of a quiet market. The venue sends no message for them, and REST has them.
-            let isQuiet = stream.content.isFinished
+            let isQuiet = stream.content.isFinished(before: rows)
             if !isQuiet { stream.loseRows(&feed) }
             stream.requireAnotherSnapshot(for: isQuiet ? .confirmation : .completion, &feed)
         }
         stream.merge(rows, eventTime: eventTime, arrivedAt: arrivedAt, &feed)
+        stream.passBarEnd(&feed)
     }
 
     static func refuted(_ stream: inout StreamMachine, _ feed: inout FeedContext) {

@@ -18,7 +18,7 @@ struct RESTRows {
         case .aggregateTrade, .bar: try named(&reader, FeedRows.aggregateTrade, aggregateTrade, time: \.time)
         case .trade: try named(&reader, FeedRows.trade, trade, time: \.time)
         case .partialDepth, .depth, .rpiDepth: try depth(&reader)
-        case .kline, .continuousKline: try klines(&reader)
+        case .kline, .earlyKline, .continuousKline: try klines(&reader)
         case .compositeIndex: try named(&reader, FeedRows.compositeIndex, compositeIndex, time: \.time)
         case .contractInfo: try contracts(&reader)
         case .openInterest, .fundingRate, .longShortRatio: try newest(&reader)

@@ -151,6 +151,9 @@ package struct VenueReading: Sendable {
     /// Whether a book may have fewer levels than requested, because the market has reached some of them since the venue's snapshot.
     package var mayBeShort = false
 
+    /// The same with bars that are closed before the venue closes them, if it is about bars that a stream has.
+    package var early: VenueReading { name.early.map { from($0) } ?? self }
+
     /// The same from another stream with the same rows.
     package func from(_ name: FuturesServiceStreamName) -> VenueReading {
         var reading = self

@@ -20,6 +20,7 @@ extension VenueREST {
         case (.trades(let limit, let from, let start, let end), .aggregateTrade(let rows)):
             trades(rows, limit, from, start, end).map { render($0) } ?? .lacks
         case (.bars(let range), .kline(let rows)): render(rows, range, reading, times, kept)
+        case (.bars(let range), .earlyBar(let rows)): render(rows.map(\.kline), range, reading, times, kept)
         default: .lacks
         }
     }
