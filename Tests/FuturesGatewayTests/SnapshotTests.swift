@@ -188,7 +188,7 @@ import Testing
             _ = try await reader.next("update")
             let list = try await house.client.get("/streams").json
             let patterns = (list["catalogue"]?.array ?? []).compactMap { $0["pattern"]?.text }
-            #expect(patterns.count == 23 && patterns.contains("!markets"))
+            #expect(patterns.count == 24 && patterns.contains("!markets"))
             #expect(patterns.contains("{symbol}@kline_{interval}"))
             let active = try #require(list["active"]?.array?.first)
             #expect(active.names == ["stream", "state", "id", "ageMs", "unverifiedMs", "source", "connected", "readers"])

@@ -173,12 +173,8 @@ struct EarlyBars: Sendable {
     /// Uses a message as the bar to which trades are added, unless a newer state of the bar is known.
     private mutating func anchor(at message: EarlyBar) {
         guard let new = Anchor(message) else { return }
-        if let anchor, anchor.openTime >= new.openTime {
-            // The trades are ahead of the message.
-            if anchor.openTime > new.openTime || anchor.lastTradeID >= new.lastTradeID { return }
-            // The message includes only a part of a trade.
-            if let next = trades.first(where: { $0.lastTradeID > new.lastTradeID }), next.firstTradeID <= new.lastTradeID { return }
-        }
+        // The trades may be ahead of the message.
+        if let anchor, anchor.openTime > new.openTime || anchor.openTime == new.openTime && anchor.lastTradeID >= new.lastTradeID { return }
         anchor = new
     }
 

@@ -28,7 +28,7 @@ extension StreamMachine {
         if barEnd.closeTime != closeTime { barEnd = BarEnd(closeTime: closeTime) }
         guard barEnd.asked <= Self.mostQuestions else { return }
         // The streams of many symbols ask one after another.
-        let patience = Self.barPatience &+ Int64(index % 10) &* 5 &+ 300 &* (1 &<< Int64(barEnd.asked) &- 1)
+        let patience = Self.barPatience &+ Int64(index % 10) &* 5 &+ 100 &* (1 &<< Int64(barEnd.asked) &- 1)
         let (passed, isAbsurd) = time.subtractingReportingOverflow(closeTime)
         guard !isAbsurd else { return }
         guard passed >= patience else {
@@ -50,7 +50,7 @@ extension StreamMachine {
 
     /// How long after the end of a bar a trade of it may still arrive, ms. REST is asked after that.
     static let barPatience: Int64 = 100
-    /// How often REST is asked after the end of a bar; the last time is a minute after it.
+    /// How often REST is asked after the end of a bar; the last time is half a minute after it.
     private static let mostQuestions = 8
 
     /// Closes bars of an answer that had ended when it was requested.

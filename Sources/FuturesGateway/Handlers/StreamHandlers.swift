@@ -7,16 +7,23 @@ import Rings
 /// `/streams`: the catalog, snapshots, refetch and status.
 struct StreamHandlers: Sendable {
     let hub: EventHub
+    /// The catalog as JSON, which does not change.
+    private let catalogue: [UInt8]
+
+    init(hub: EventHub) {
+        self.hub = hub
+        catalogue = Self.catalogue(of: hub.feed.dialect)
+    }
 
     /// `GET /streams`
     func list(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
-        let (upstreams, dialect) = (hub.upstreams, hub.feed.dialect)
+        let (upstreams, catalogue) = (hub.upstreams, catalogue)
         hub.tables.read(hub) { table in
-            responder.respond(200) { Self.list(table, upstreams, dialect, caller.principal.permission) }
+            responder.respond(200) { Self.list(table, upstreams, catalogue, caller.principal.permission) }
         }
     }
 
-    private static func list(_ table: StatusTable, _ upstreams: [Upstream], _ dialect: any Dialect, _ permission: Permission) -> HTTPResponse {
+    private static func list(_ table: StatusTable, _ upstreams: [Upstream], _ catalogue: [UInt8], _ permission: Permission) -> HTTPResponse {
         var writer = JSONWriter(capacity: 4096)
         writer.object { json in
             json.member("upstreams")
@@ -34,6 +41,19 @@ struct StreamHandlers: Sendable {
                     }
                 }
             }
+        }
+        var body = writer.bytes
+        body.removeLast()
+        body += catalogue
+        table.list(for: permission, now: Moment.current.instant, to: &body, write)
+        body += Array("]}".utf8)
+        return Self.json(200, body)
+    }
+
+    /// The member with the catalog, and the beginning of the one with the streams in use.
+    private static func catalogue(of dialect: any Dialect) -> [UInt8] {
+        var writer = JSONWriter(capacity: 8192)
+        writer.object { json in
             json.member("catalogue")
             json.array { json in
                 for entry in dialect.catalogue {
@@ -48,13 +68,12 @@ struct StreamHandlers: Sendable {
                 }
             }
         }
-        let rows = table.list(for: permission, now: Moment.current.instant, write)
-        return Self.json(200, writer.bytes.dropLast() + Array(",\"active\":[".utf8) + rows + Array("]}".utf8))
+        return Array(",".utf8) + writer.bytes.dropFirst().dropLast() + Array(",\"active\":[".utf8)
     }
 
     /// `GET /streams/{name}`
     func snapshot(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) throws(HTTPProblem) {
-        let name = try stream(request, caller)
+        let name = try Self.stream(request, caller, hub)
         let wait = try request.integer("wait", 0...30, "must be whole seconds from 0 to 30.") ?? 5
         let bounds = FreshnessBounds(age: request.query("maxAge"), unverified: request.query("maxUnverified"))
         if let unreadable = bounds.unreadable { throw Problems.badParameter(unreadable, "must be milliseconds, 0 or more.") }
@@ -99,7 +118,7 @@ struct StreamHandlers: Sendable {
 
     /// `POST /streams/{name}/refetch`
     func refetch(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) throws(HTTPProblem) {
-        let name = try stream(request, caller)
+        let name = try Self.stream(request, caller, hub)
         do throws(LimitReached) {
             try hub.gatekeeper.spend(hub.cost(ofFetching: [name]), by: caller.principal, from: caller.address, at: Access.now)
         } catch { throw Problems.limited(error) }
@@ -128,7 +147,7 @@ struct StreamHandlers: Sendable {
 
     /// `GET /streams/{name}/status`
     func status(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) throws(HTTPProblem) {
-        let name = try stream(request, caller)
+        let name = try Self.stream(request, caller, hub)
         hub.run { hub in
             let status = hub.status(of: name)
             let incidents = hub.feed.incidents(of: name)
@@ -177,7 +196,7 @@ struct StreamHandlers: Sendable {
     }
 
     /// The stream in the path.
-    func stream(_ request: HTTPRequest, _ caller: Access.Caller) throws(HTTPProblem) -> FuturesServiceStreamName {
+    static func stream(_ request: HTTPRequest, _ caller: Access.Caller, _ hub: EventHub) throws(HTTPProblem) -> FuturesServiceStreamName {
         let text = request.parameters["name"] ?? ""
         let name = FuturesServiceStreamName(text)
         if let name, !caller.principal.permission.allows(stream: name.description) {

@@ -126,7 +126,7 @@ struct TapeHandlers: Sendable {
 
     /// The recorded stream in the path.
     private func recordedStream(_ request: HTTPRequest, _ caller: Access.Caller) throws(HTTPProblem) -> FuturesServiceStreamName {
-        let name = try StreamHandlers(hub: hub).stream(request, caller)
+        let name = try StreamHandlers.stream(request, caller, hub)
         if let problem = problem(of: name) { throw problem }
         return name
     }

@@ -41,7 +41,7 @@ final class StatusTable: Sendable {
     let isStopping: Bool
     /// Why this cluster node cannot serve readers well; nil if it can, or is not part of a cluster.
     let trouble: String?
-    private let list = Mutex<EncodedList?>(nil)
+    private let encodedList = Mutex<EncodedList?>(nil)
 
     init(
         rows: [Row], upstreams: [(name: String, trouble: EventHub.Trouble?)], lines: [LineStatus] = [], readAt: Instant, knowsSymbols: [Bool?],
@@ -77,22 +77,22 @@ final class StatusTable: Sendable {
 
     /// The permitted rows as JSON objects, sorted by name and separated by commas, with their current ages.
     ///
-    /// - Parameter write: Writes the members of a row that do not change with time; called once per row.
-    func list(for permission: Permission, now: Instant, _ write: (EventHub.Status, inout JSONWriter) -> Void) -> [UInt8] {
-        let (encoded, places) = list.withLock { list in
+    /// - Parameters:
+    ///   - write: Writes the members of a row that do not change with time; called once per row.
+    ///   - list: The text to which the rows are appended.
+    func list(for permission: Permission, now: Instant, to list: inout [UInt8], _ write: (EventHub.Status, inout JSONWriter) -> Void) {
+        let (encoded, places) = encodedList.withLock { list in
             var made = list ?? EncodedList(rows, write)
             let places = made.places(permission)
             list = made
             return (made.objects, places)
         }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(places.reduce(0) { $0 + encoded[$1].bytes.count + 32 })
+        list.reserveCapacity(places.reduce(list.count + 8) { $0 + encoded[$1].bytes.count + 72 })
         let elapsed = now.milliseconds(since: readAt)
         for place in places {
-            if !bytes.isEmpty { bytes.append(UInt8(ascii: ",")) }
-            encoded[place].append(to: &bytes, elapsed)
+            if place != places.first { list.append(UInt8(ascii: ",")) }
+            encoded[place].append(to: &list, elapsed)
         }
-        return bytes
     }
 }
 
@@ -107,8 +107,8 @@ private struct EncodedList: Sendable {
 
         func append(to list: inout [UInt8], _ elapsed: Int64) {
             list += bytes
-            if let ageMs { list += Array(",\"ageMs\":\(ageMs &+ elapsed)".utf8) }
-            if let unverifiedMs { list += Array(",\"unverifiedMs\":\(unverifiedMs &+ elapsed)".utf8) }
+            if let ageMs { list.append(",\"ageMs\":", ageMs &+ elapsed) }
+            if let unverifiedMs { list.append(",\"unverifiedMs\":", unverifiedMs &+ elapsed) }
             list.append(UInt8(ascii: "}"))
         }
     }
@@ -133,6 +133,23 @@ private struct EncodedList: Sendable {
         let places = permission.places(ofAllowed: names)
         if permitted.count < 64 { permitted[permission.streams] = places }
         return places
+    }
+}
+
+extension [UInt8] {
+    /// Appends a member without an array of its own: a list has two in each row.
+    fileprivate mutating func append(_ member: StaticString, _ number: Int64) {
+        member.withUTF8Buffer { append(contentsOf: $0) }
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+            var (rest, start) = (number.magnitude, digits.count)
+            repeat {
+                start -= 1
+                digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
+            } while rest > 0 && start > 0
+            if number < 0 { append(UInt8(ascii: "-")) }
+            append(contentsOf: digits[start...])
+        }
     }
 }
 
