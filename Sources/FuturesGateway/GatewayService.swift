@@ -78,7 +78,8 @@ public final class GatewayService: Service {
         let gatekeeper = Gatekeeper(rules: configuration.access)
         let access = Access(gatekeeper: gatekeeper, allowedOrigins: configuration.http.allowedOrigins, peers: feed.peers)
         let wakers = (0..<max(1, events.fanOutThreads)).map { _ in EventStreamWaker() }
-        let rings = EventRings(limits: events, inboxes: wakers.map { FanOutInbox(waker: $0) })
+        let rings = EventRings(
+            limits: events, inboxes: wakers.map { FanOutInbox(waker: $0) }, upstreams: feed.dialect.upstreams.map(\.name))
         let memory = MemoryWatch(ringBytes: events.maximumRingBytes, logger: logger, read: configuration.readFile) { relief in
             rings.limit(toBytes: relief.ringBytes)
             let share = relief.readers / rings.inboxes.count + (relief.readers % rings.inboxes.count > 0 ? 1 : 0)

@@ -1,6 +1,7 @@
 import DemoExchange
 import FuturesFeed
 import GatewayTestSupport
+import MicroHTTP
 import Synchronization
 import Testing
 
@@ -65,6 +66,27 @@ import Testing
         var unlimited = MemoryPressure(ringBytes: ringBytes)
         unlimited.look(MemoryLimit(machine: 1) { _ in "" })
         #expect(!unlimited.isHigh && unlimited.relief == MemoryPressure.Relief(readers: 0, ringBytes: ringBytes))
+    }
+
+    /// A venue has 20 streams with as many events as fit, another one has one. Of that one, a reader can resume from the first event.
+    @Test(arguments: [false, true]) func aVenueThatFloodsTakesNoMemoryOfAnother(isOneVenue: Bool) throws {
+        var limits = GatewayConfiguration.Events(ringBytes: 1 << 20)
+        limits.maximumRingBytes = 4 << 20
+        let rings = EventRings(limits: limits, inboxes: [FanOutInbox(waker: EventStreamWaker())], upstreams: isOneVenue ? ["a"] : ["a", "binance"])
+        let quiet = rings.add(.markPrice(symbol: "BTCUSDT"), .events, floor: 0, like: nil)
+        let flooded = (0..<20).map { rings.add(.markPrice(symbol: "S\($0)").at(venue: "binance"), .events, floor: 0, like: nil) }
+        let body = [UInt8](repeating: 120, count: 1_000)
+        for number in UInt64(1)...20_000 {
+            let now = Int64(number) * 1_000_000
+            if number <= 400 {
+                rings.append(quiet, body: body[...], id: [], carriesData: true, sequence: number, eventTime: nil, receivedAt: now)
+            }
+            let ring = flooded[Int(number % 20)]
+            rings.append(ring, body: body[...], id: [], carriesData: true, sequence: number + 400, eventTime: nil, receivedAt: now)
+        }
+        #expect(rings.reach([quiet], back: 0) != isOneVenue, "one budget for all would cost the quiet stream its events")
+        #expect(!rings.reach(flooded, back: 10_000))
+        #expect(rings.reading.memory <= 4 << 20)
     }
 
     @Test func theLargestStreamIsResetAndOthersAreExact() async throws {

@@ -24,6 +24,21 @@ import Testing
         #expect(share.bytes == 4096 && share.events == 64)
     }
 
+    @Test func anUpstreamWithManyEventsDoesNotShortenTheRingsOfAnother() {
+        func size(_ kilobytes: Int) -> RingQuota.Size { RingQuota.Size(bytes: UInt64(kilobytes) << 10, events: 16) }
+        var quotas = RingQuotas(of: 8 << 20, count: 3)
+        quotas.settle([[size(1024)], Array(repeating: size(256), count: 100), []], within: 4 << 20)
+        #expect(quotas[0].bytes == 8 << 20 && quotas[2].bytes == 8 << 20, "what they have fits into their parts")
+        #expect(quotas[1].bytes == 16 << 10 && quotas.least.bytes == quotas[1].bytes && quotas.isShort)
+        quotas.settle([[size(1024)], [size(256)], []], within: 4 << 20)
+        #expect(!quotas.isShort)
+        quotas.settle([Array(repeating: size(1024), count: 4), Array(repeating: size(256), count: 16), []], within: 4 << 20)
+        #expect(quotas[0].bytes == 256 << 10 && quotas[1].bytes == 64 << 10, "half of it for each")
+        #expect(quotas[7].bytes == quotas[0].bytes)
+        quotas.settle([[size(1024)], [size(1024)], [size(1024)]], within: 0)
+        #expect(quotas.least.bytes == 4096)
+    }
+
     @Test func aLogThatGivesUpItsOldestEventsSaysSo() {
         var ring = Ring(floor: 9, maximumBytes: 1 << 20, maximumEvents: 100_000, maximumAge: .max)
         let body = [UInt8](repeating: 7, count: 99)

@@ -10,6 +10,8 @@ final class EventRings: @unchecked Sendable {
     private struct KeptRing: ~Copyable {
         let name: FuturesServiceStreamName
         let format: EventFormat
+        /// The upstream of the stream.
+        let upstream: Int
         var ring: Ring
     }
 
@@ -40,17 +42,22 @@ final class EventRings: @unchecked Sendable {
     private var servingHere: ServingHere
     /// The number of the last change that they were informed of.
     private var lastChange: UInt64 = 0
-    private var quota: RingQuota
+    private var quotas: RingQuotas
+    /// The names of the upstreams, which are the prefixes of streams except for the first.
+    private let upstreams: [String]
     private var balancedAt: Int64 = .min
     private var balancedBudget: Int
 
-    /// - Parameter inboxes: The inboxes of the threads, at least one.
-    init(limits: GatewayConfiguration.Events, inboxes: [FanOutInbox]) {
+    /// - Parameters:
+    ///   - inboxes: The inboxes of the threads, at least one.
+    ///   - upstreams: The names of the upstreams, each of which has a share of the memory.
+    init(limits: GatewayConfiguration.Events, inboxes: [FanOutInbox], upstreams: [String]) {
         self.limits = limits
         self.inboxes = inboxes
         readers = inboxes.map { _ in 0 }
         isTold = inboxes.map { _ in false }
-        quota = RingQuota(of: limits.ringBytes)
+        quotas = RingQuotas(of: limits.ringBytes, count: upstreams.count)
+        self.upstreams = upstreams
         servingHere = ServingHere(mostReaders: limits.readersServedHere)
         budget = Synchronization.Atomic(limits.maximumRingBytes)
         balancedBudget = limits.maximumRingBytes
@@ -149,10 +156,11 @@ final class EventRings: @unchecked Sendable {
     ///   - floor: The sequence of the newest event before the ring.
     ///   - like: The stream's `events` ring, from which a ring of another format copies the newest events.
     func add(_ name: FuturesServiceStreamName, _ format: EventFormat, floor: UInt64, like: Int?) -> Int {
-        let ring = if let like { copy(of: like, format) } else { make(floor: floor, of: StreamSet(name), format) }
+        let upstream = name.prefix.flatMap { prefix in upstreams.firstIndex { $0 == prefix } } ?? 0
+        let ring = if let like { copy(of: like, format) } else { make(floor: floor, of: name, format, upstream) }
         let index = freeIndices.popLast() ?? rings.indices.upperBound
         tell(.addRing(index, name, ring.view))
-        rings.insert(KeptRing(name: name, format: format, ring: ring), at: index)
+        rings.insert(KeptRing(name: name, format: format, upstream: upstream, ring: ring), at: index)
         return index
     }
 
@@ -185,12 +193,12 @@ final class EventRings: @unchecked Sendable {
 
     /// An empty ring with the configured limits.
     ///
-    /// - Parameter streams: The streams that ids in the ring cover.
-    private func make(floor: UInt64, of streams: StreamSet, _ format: EventFormat) -> Ring {
+    /// - Parameter name: The stream that ids in the ring cover.
+    private func make(floor: UInt64, of name: FuturesServiceStreamName, _ format: EventFormat, _ upstream: Int) -> Ring {
         var ring = Ring(
             floor: floor, maximumBytes: UInt64(limits.ringBytes), maximumEvents: UInt64(limits.ringEvents), maximumAge: limits.ringAge.nanoseconds,
-            ownEnd: format.idEnd(of: streams))
-        ring.limit(to: quota)
+            ownEnd: format.idEnd(of: StreamSet(name)))
+        ring.limit(to: quotas[upstream])
         return ring
     }
 
@@ -201,7 +209,7 @@ final class EventRings: @unchecked Sendable {
         var first = events.endOrdinal
         while first > events.firstOrdinal, events.bytes(from: first - 1) <= Self.mostCopied { first -= 1 }
         let isWhole = first == events.firstOrdinal
-        var ring = make(floor: isWhole ? events.floor : events[first - 1].sequence, of: StreamSet(name), format)
+        var ring = make(floor: isWhole ? events.floor : events[first - 1].sequence, of: name, format, rings[like].upstream)
         for ordinal in first..<events.endOrdinal {
             let entry = events[ordinal]
             let body = format.body(of: name.description, like: events.copy(from: entry.start, to: entry.bodyEnd))
@@ -232,15 +240,15 @@ final class EventRings: @unchecked Sendable {
         let budget = budget.load(ordering: .relaxed)
         guard now >= balancedAt || budget != balancedBudget else { return }
         (balancedAt, balancedBudget) = (now &+ 250_000_000, budget)
-        guard quota.bytes < quota.maximum || memory > UInt64(clamping: budget - budget / 8) else { return }
-        var sizes: [RingQuota.Size] = []
-        for index in rings.indices where rings.contains(index) { sizes.append(rings[index].ring.size) }
-        let before = quota.bytes
-        quota.settle(sizes, within: budget - Int(clamping: inboxes.reduce(0) { $0 &+ $1.blockMemory }))
+        guard quotas.isShort || memory > UInt64(clamping: budget - budget / 8) else { return }
+        var sizes: [[RingQuota.Size]] = upstreams.map { _ in [] }
+        for index in rings.indices where rings.contains(index) { sizes[rings[index].upstream].append(rings[index].ring.size) }
+        let before = quotas.least.bytes
+        quotas.settle(sizes, within: budget - Int(clamping: inboxes.reduce(0) { $0 &+ $1.blockMemory }))
         for index in rings.indices where rings.contains(index) {
-            if !rings[index].ring.limit(to: quota) { tell(.renew(index, rings[index].ring.view, .max)) }
+            if !rings[index].ring.limit(to: quotas[rings[index].upstream]) { tell(.renew(index, rings[index].ring.view, .max)) }
         }
-        if quota.bytes != before { for inbox in inboxes { inbox.post(.limit(quota)) } }
+        if quotas.least.bytes != before { for inbox in inboxes { inbox.post(.limit(quotas.least)) } }
     }
 
     var reading: Reading {
