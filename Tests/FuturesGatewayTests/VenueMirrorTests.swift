@@ -30,8 +30,9 @@ import Testing
                 }
                 for try await answer in group { #expect(try answer.json.array?.count == 499, "\(answer.status) \(answer.text.prefix(200))") }
             }
-            // One before the subscription was active, one after, and one for each new bar whose predecessor's last message was late.
-            let most = 2 + Int(WallClock.nanoseconds / 60_000_000_000 - begin)
+            // One before the subscription was active, one after, one for each new bar whose predecessor's last message was late, and one more if this
+            // machine is so busy that the stream is doubted.
+            let most = 3 + Int(WallClock.nanoseconds / 60_000_000_000 - begin)
             #expect(house.requests("klines?symbol=BTCUSDT&interval=1m&limit=499") <= most)
             let others = house.exchange.statistics().requests.keys.filter { $0.contains("klines") && !$0.hasSuffix("limit=499") }
             #expect(others.allSatisfy { $0.hasSuffix("limit=2") }, "a doubt about the silence may ask for the newest bar: \(others)")
