@@ -8,7 +8,7 @@ import Testing
 /// The steps for a request of a venue's path, their order, and their end.
 @Suite struct AnswerPlanTests {
     private static let patience = Duration.milliseconds(4_500)
-    private static let bars = VenueRelay(target: "/fapi/v1/klines?endTime=1", weight: 1, keep: .milliseconds(1000))
+    private static let bars = VenueRelay(upstream: 0, target: "/fapi/v1/klines?endTime=1", weight: 1, keep: .milliseconds(1000))
 
     /// The plan for the newest bars, as the dialect reads the request.
     private static func plan(_ target: String = "klines") throws -> AnswerPlan {

@@ -87,7 +87,7 @@ package struct VenueRelay: Hashable, Sendable {
     /// How long its answer is kept.
     package let keep: VenueKeep
 
-    package init(upstream: Int = 0, target: String, body: String? = nil, weight: Int, keep: VenueKeep) {
+    package init(upstream: Int, target: String, body: String? = nil, weight: Int, keep: VenueKeep) {
         (self.upstream, self.target, self.body, self.weight, self.keep) = (upstream, target, body, weight, keep)
     }
 
