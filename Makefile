@@ -144,11 +144,11 @@ sockets-short: ## Run a little of the same with the debug build, in about a minu
 	swift build --product futures-gateway
 	Tests/Sockets/sockets "$$(swift build --show-bin-path)/futures-gateway" short --seed 1
 
-venues: setup ## Show that a fault of one venue changes nothing for the others, and that /markets is as the venues' REST (VENUES_ARGS="isolation --minutes 2")
+venues: setup ## Show that a fault of one venue changes nothing for the others, and that /markets and bots below /binance have the venues' values (VENUES_ARGS="isolation --minutes 2")
 	swift build -c release --product futures-gateway
 	Tests/Venues/venues "$$(swift build -c release --show-bin-path)/futures-gateway" $(or $(VENUES_ARGS),all)
 
-venues-short: ## Run a little of the same with the debug build, in about three minutes
+venues-short: ## Run a little of the same with the debug build, in about four minutes
 	swift build --product futures-gateway
 	Tests/Venues/venues "$$(swift build --show-bin-path)/futures-gateway" short --seed 1
 
