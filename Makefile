@@ -53,7 +53,7 @@ format: ## Format every Swift file
 	swift format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks Examples
 
 scripts: ## Run the unit tests of the Python scripts; some check that each PROOF.md is as its program writes it
-	for folder in $(wildcard Tests/Faults Tests/Soak Tests/Scale Tests/Bots Tests/Sockets Tests/Venues Tests/Clients Tests/Docs Tests/Package Tests/Benchmarks); do python3 -B -m unittest discover --quiet --start-directory $$folder || exit 1; done
+	for folder in $(wildcard Tests/Faults Tests/Soak Tests/Scale Tests/Bots Tests/Sockets Tests/Venues Tests/Replay Tests/Clients Tests/Docs Tests/Package Tests/Benchmarks); do python3 -B -m unittest discover --quiet --start-directory $$folder || exit 1; done
 
 simulate: ## Run the core against a simulated venue and readers (SEEDS=1000; SEED=N replays one, TRACE=1 prints all of it)
 	SEEDS=$(or $(SEEDS),1000) Tests/FeedCoreTests/Simulation/simulate

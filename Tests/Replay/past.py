@@ -5,6 +5,7 @@ import os
 import pathlib
 import time
 
+import clients
 import clients_of
 import house
 import places
@@ -75,6 +76,11 @@ def frames(options):
 
 def ccxt(options):
     return strategy(options, places.python("ccxt"), "ccxt", "trader.py")
+
+
+def nautilus(options):
+    clients.newer("nautilus")
+    return strategy(options, places.python("nautilus"), "nautilus", "nautilus.py")
 
 
 def strategy(options, program, library, script):
@@ -171,7 +177,7 @@ def first(options):
     return time_of_first
 
 
-PARTS = {"frames": frames, "ccxt": ccxt, "tables": tables.main, "speed": speed}
+PARTS = {"frames": frames, "ccxt": ccxt, "nautilus": nautilus, "tables": tables.main, "speed": speed}
 
 
 def main(options):
