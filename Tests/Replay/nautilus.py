@@ -144,8 +144,8 @@ class Run:
         while True:
             await self.past.open(KINDS * len(self.options.symbols))
             ids = {symbol: await self.past.update_id(symbol) for symbol in self.options.symbols}
-            # In an outage, the client waits for books that come only when time passes.
-            if None in ids.values():
+            is_outage = None in ids.values()
+            if is_outage:
                 undecided += 1
             else:
                 await snapshots()
@@ -153,7 +153,9 @@ class Run:
                     await self.decide(state["time"], symbol, update_id)
             if state["state"] != "playing":
                 return state, undecided
-            state = await self.past.step(self.options.step)
+            # In an outage, the client waits for books that come only when time passes. No change of a book may follow in the same step, because the
+            # client fetches a book several times, and the latest answer replaces it.
+            state = await self.past.step("messages=1" if is_outage else f"ms={self.options.step}")
 
     async def decide(self, at, symbol, update_id):
         """Decides when the client has the gateway's book, and waits for the fills."""

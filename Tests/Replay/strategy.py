@@ -54,9 +54,9 @@ class Past:
                 raise SystemExit(f"after {PATIENCE} s, the client has subscribed to {found} of {subscriptions} streams")
             await asyncio.sleep(0.01)
 
-    async def step(self, milliseconds):
-        """Lets time pass; the state of the replay after that."""
-        return await self.ask(f"/replay/step?ms={milliseconds}", "POST")
+    async def step(self, length):
+        """Lets time pass, such as `ms=1000` or `messages=1`; the state of the replay after that."""
+        return await self.ask(f"/replay/step?{length}", "POST")
 
     async def update_id(self, symbol):
         """The update id of the gateway's book; None if it is not live. The client has this book soon."""

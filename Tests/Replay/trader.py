@@ -87,7 +87,7 @@ class Run:
         undecided = 0
         while True:
             await self.past.open(2 * len(self.unified))
-            state = await self.past.step(self.options.step)
+            state = await self.past.step(f"ms={self.options.step}")
             for symbol, unified in self.unified.items():
                 if await self.is_current(symbol, unified):
                     book = self.exchange.orderbooks[unified]
