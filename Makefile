@@ -53,7 +53,7 @@ format: ## Format every Swift file
 	swift format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks Examples
 
 scripts: ## Run the unit tests of the Python scripts; some check that each PROOF.md is as its program writes it
-	for folder in $(wildcard Tests/Faults Tests/Soak Tests/Scale Tests/Bots Tests/Sockets Tests/Venues Tests/Clients Tests/Docs Tests/Package Tests/Benchmarks); do python3 -B -m unittest discover --quiet --start-directory $$folder || exit 1; done
+	for folder in $(wildcard Tests/Faults Tests/Soak Tests/Scale Tests/Bots Tests/Sockets Tests/Venues Tests/Replay Tests/Clients Tests/Docs Tests/Package Tests/Benchmarks); do python3 -B -m unittest discover --quiet --start-directory $$folder || exit 1; done
 
 simulate: ## Run the core against a simulated venue and readers (SEEDS=1000; SEED=N replays one, TRACE=1 prints all of it)
 	SEEDS=$(or $(SEEDS),1000) Tests/FeedCoreTests/Simulation/simulate
@@ -144,11 +144,11 @@ sockets-short: ## Run a little of the same with the debug build, in about a minu
 	swift build --product futures-gateway
 	Tests/Sockets/sockets "$$(swift build --show-bin-path)/futures-gateway" short --seed 1
 
-venues: setup ## Show that a fault of one venue changes nothing for the others, and that /markets is as the venues' REST (VENUES_ARGS="isolation --minutes 2")
+venues: setup ## Show that a fault of one venue changes nothing for the others, and that /markets and bots below /binance have the venues' values (VENUES_ARGS="isolation --minutes 2")
 	swift build -c release --product futures-gateway
 	Tests/Venues/venues "$$(swift build -c release --show-bin-path)/futures-gateway" $(or $(VENUES_ARGS),all)
 
-venues-short: ## Run a little of the same with the debug build, in about three minutes
+venues-short: ## Run a little of the same with the debug build, in about four minutes
 	swift build --product futures-gateway
 	Tests/Venues/venues "$$(swift build --show-bin-path)/futures-gateway" short --seed 1
 

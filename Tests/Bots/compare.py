@@ -56,6 +56,10 @@ class Scene:
         else:
             self.mirror = self.venue if options.mirror == "venue" else liar.Liar(self.venue, "" if options.mirror == "honest" else options.mirror)
         self.settling = 3 if options.mirror == "gateway" else 0
+        self.choose()
+
+    def choose(self):
+        """Chooses symbols of the venue."""
         listed = self.venue.symbols(SYMBOLS)
         _, info = self.venue.ask("GET", "/fapi/v1/exchangeInfo")
         odd = [row["symbol"] for row in info["symbols"] if row["status"] != "TRADING" or not row["symbol"].isascii() or "_" in row["symbol"]]

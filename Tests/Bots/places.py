@@ -13,6 +13,9 @@ PACKAGES = {
     "unicorn": ("unicorn-binance-websocket-api==2.16.1", "unicorn-binance-local-depth-cache==2.14.0"),
     "nautilus": ("nautilus_trader==1.231.0",),
     "cryptofeed": ("cryptofeed==2.4.1",),
+    "polars": ("polars==2.1.0",),
+    "duckdb": ("duckdb==2.0.1",),
+    "hftbacktest": ("hftbacktest==2.4.4",),
 }
 
 

@@ -81,9 +81,10 @@ class Mirror(house.Gateway):
 
 
 def endpoint(target):
-    """What a target asks for: `klines` of `/k/KEY/fapi/v1/klines?symbol=BTCUSDT`."""
+    """The last part of a target: `klines` of `/k/KEY/fapi/v1/klines?symbol=BTCUSDT`, and of `/binance/fapi/v1/klines`, the path of a second venue."""
     parts = urllib.parse.urlsplit(target).path.split("/")
     parts = parts[3:] if parts[1:2] == ["k"] else parts[1:]
+    parts = parts[1:] if parts[:1] == ["binance"] else parts
     return "/".join(parts[2:] if parts[:1] == ["fapi"] else parts)
 
 

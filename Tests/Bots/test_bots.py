@@ -127,6 +127,7 @@ class TargetTests(unittest.TestCase):
             ("/fapi/v1/klines?limit=1500", "klines", 10), ("/fapi/v1/depth?limit=5&symbol=A", "depth", 2), ("/fapi/v1/ticker/24hr", "ticker/24hr", 40),
             ("/fapi/v1/depth?limit=1000&symbol=A", "depth", 20), ("/fapi/v1/ticker/24hr?symbol=A", "ticker/24hr", 1),
             ("/futures/data/basis?pair=A", "futures/data/basis", 1), ("/api/v3/exchangeInfo", "api/v3/exchangeInfo", 1),
+            ("/binance/fapi/v1/depth?limit=5&symbol=A", "depth", 2), ("/k/KEY/binance/fapi/v1/time", "time", 1),
         ):
             self.assertEqual((stand.endpoint(target), stand.weight(target)), (name, weight), target)
 

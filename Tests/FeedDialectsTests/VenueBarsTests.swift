@@ -119,6 +119,22 @@ import Testing
         }
     }
 
+    @Test func earlierBarsOfASecondVenueAreFetchedFromIt() throws {
+        let second = VenueREST(dialect: FuturesDialect(venue: .binance), upstream: 1)
+        let query = [("symbol", "BTCUSDT"), ("interval", "1m"), ("limit", "501")].map { (name: $0.0, value: $0.1) }
+        let now = 1_601 * Self.length
+        let answer = try #require(second.answer(["fapi", "v1", "klines"], query, now: now) { _ in true }?.answer)
+        guard case .stream(let reading) = answer else { throw FeedError(.unknownStream, "no stream") }
+        let content = FuturesServiceFeedContent(
+            streamName: reading.name, id: EventID(epoch: 1, sequence: 1), kind: .full, state: .live, source: .websocket, eventTime: nil,
+            receivedAt: 0, rows: .kline((1_101...1_600).map { Self.bar($0) }))
+        let times = VenueTimes(now: now, fetched: nil, believesSilence: false)
+        guard case .needs(let relays) = second.render(reading, content, listing: nil, times, kept: { _ in nil }) else {
+            throw FeedError(.malformed, "no block is requested")
+        }
+        #expect(relays.map(\.upstream) == [1])
+    }
+
     @Test func oneMoreBarThanIsKeptCostsOneFetchForAll() {
         let bars = (1_000...1_600).map { Self.bar($0, isClosed: $0 < 1_600) }
         var targets: Set<String> = []

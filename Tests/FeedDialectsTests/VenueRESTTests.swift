@@ -183,7 +183,7 @@ import Testing
     ])
     func aBodyThatIsNoAnswerIsNotPassedOnAsOne(_ body: String) {
         func failure(_ status: Int, _ body: String, _ path: String = "klines") -> FeedError? {
-            let relay = VenueRelay(target: "/fapi/v1/\(path)", weight: 1, keep: .milliseconds(1))
+            let relay = VenueRelay(upstream: 0, target: "/fapi/v1/\(path)", weight: 1, keep: .milliseconds(1))
             return Self.venue.failure(RESTAnswer(status: status, retryAfter: nil, body: Array(body.utf8)), to: relay)
         }
         #expect(failure(200, body) != nil)

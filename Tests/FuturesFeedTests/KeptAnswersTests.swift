@@ -5,7 +5,9 @@ import Testing
 @testable import FuturesFeed
 
 @Suite struct KeptAnswersTests {
-    private func relay(_ number: Int) -> VenueRelay { VenueRelay(target: "/fapi/v1/x?n=\(number)", weight: 1, keep: .milliseconds(1000)) }
+    private func relay(_ number: Int) -> VenueRelay {
+        VenueRelay(upstream: 0, target: "/fapi/v1/x?n=\(number)", weight: 1, keep: .milliseconds(1000))
+    }
     private func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
 
     @Test func thoseGoFirstWhoseTimeEndsFirst() {

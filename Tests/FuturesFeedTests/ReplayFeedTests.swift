@@ -88,6 +88,14 @@ import Testing
         }
     }
 
+    @Test func aRequestWaitsForARecordedStreamAsAtALiveGateway() async throws {
+        try await Self.replay([(100, "a")]) { feed, _ in
+            #expect(await Self.step(feed, to: 50) == 50)
+            #expect(feed.startPatience(of: Self.trades) == feed.usualPatience)
+            #expect(feed.startPatience(of: .aggregateTrade(symbol: "ethusdt")) < feed.usualPatience)
+        }
+    }
+
     @Test func readersHaveTheMessagesBeforeALossWhenItClosesThem() async throws {
         try await Self.replay([(100, "a"), (100, nil), (100, "b")]) { feed, listener in
             listener.hold()

@@ -34,7 +34,7 @@ import Testing
         func weight(of upstream: Int) -> (used: Int, limit: Int) { (0, 2400) }
     }
 
-    private let relay = VenueRelay(target: "/fapi/v1/x", weight: 1, keep: .milliseconds(60_000))
+    private let relay = VenueRelay(upstream: 0, target: "/fapi/v1/x", weight: 1, keep: .milliseconds(60_000))
 
     private func relays(_ venue: Venue) -> SharedRelays<String> {
         SharedRelays(venue, maximumBytes: 1 << 20) { answer, _ in (String(decoding: answer.body, as: UTF8.self), answer.body.count) }
@@ -57,7 +57,7 @@ import Testing
     @Test func whileTheVenuesTimeIsUnknownNoAnswerIsKeptUntilItsPeriodEnds() {
         let answer = RelayedAnswer(status: 200, body: Array("[1]".utf8), ageMs: 1_000)
         func lifetime(_ keep: VenueKeep, _ time: Int64?) -> Duration {
-            answer.lifetime(of: VenueRelay(target: "/", weight: 1, keep: keep), at: time)
+            answer.lifetime(of: VenueRelay(upstream: 0, target: "/", weight: 1, keep: keep), at: time)
         }
         #expect(lifetime(.period(3_600_000), 1_800_000) == .seconds(1_800) && lifetime(.period(3_600_000), nil) == .seconds(4))
         #expect(lifetime(.bar(60_000), nil) == .seconds(4) && lifetime(.milliseconds(30_000), nil) == .seconds(29))

@@ -58,11 +58,12 @@ class Plain(threading.Thread):
 
 
 class Trader:
-    """The strategy in `trader.py`; `words` are its further arguments."""
+    """A strategy in `script`; `words` are its further arguments."""
 
-    def __init__(self, program, gateway, symbols, words):
+    def __init__(self, program, gateway, symbols, words, script="trader.py"):
+        self.script = script
         self.output, self.errors = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile("w+")
-        command = [program, "-B", HERE / "trader.py", f"{gateway.host}:{gateway.port}", ",".join(symbols), *words]
+        command = [program, "-B", HERE / script, f"{gateway.host}:{gateway.port}", ",".join(symbols), *words]
         self.process = subprocess.Popen(list(map(str, command)), stdout=self.output, stderr=self.errors, text=True, env=dict(os.environ))
 
     def result(self, patience=3600):
@@ -74,4 +75,4 @@ class Trader:
             return json.loads(lines[-1])
         self.errors.seek(0)
         said = [line for line in self.errors.read().splitlines() if line and not line.startswith((" ", "Traceback", "Exception ignored"))]
-        raise SystemExit("trader.py failed: " + "; ".join(said[:5]))
+        raise SystemExit(f"{self.script} failed: " + "; ".join(said[:5]))

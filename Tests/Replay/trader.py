@@ -9,54 +9,42 @@ on the recording alone.
 
 import argparse
 import asyncio
-import hashlib
 import json
 import time
 import urllib.parse
-import urllib.request
 
 import ccxt.pro
+import strategy
 from ccxt.base import errors
-
-LEVELS = 20
 
 
 def digest(book):
-    """The best levels of a book, and their digest."""
-    best = [[list(map(repr, level[:2])) for level in side[:LEVELS]] for side in (book["bids"], book["asks"])]
-    return hashlib.sha256(json.dumps(best).encode()).hexdigest()[:16]
+    return strategy.digest(book["bids"], book["asks"])
 
 
 class Strategy:
-    """Buys if bids outweigh asks near the middle, and sells if asks do."""
+    """Takes the best price. Its fills are those that a venue would make at this moment."""
 
     def __init__(self):
         self.fills, self.position = [], {}
 
     def decide(self, at, symbol, book):
-        bids, asks = ([level[1] for level in side[:5]] for side in (book["bids"], book["asks"]))
-        if not bids or not asks:
-            return
-        share, position = sum(bids) / (sum(bids) + sum(asks)), self.position.get(symbol, 0)
-        if share > 0.7 and position < 5:
-            self.fill(at, symbol, "buy", book["asks"][0][0], 1)
-        elif share < 0.3 and position > -5:
-            self.fill(at, symbol, "sell", book["bids"][0][0], -1)
-
-    def fill(self, at, symbol, side, price, size):
-        self.position[symbol] = self.position.get(symbol, 0) + size
-        self.fills.append([at, symbol, side, repr(price)])
+        position = self.position.get(symbol, 0)
+        side = strategy.side_of(book["bids"], book["asks"], position)
+        if side:
+            self.position[symbol] = position + (1 if side == "buy" else -1)
+            self.fills.append([at, symbol, side, repr(book["asks" if side == "buy" else "bids"][0][0])])
 
 
 class Run:
     def __init__(self, options):
-        self.options, self.base = options, f"http://{options.gateway}"
+        self.options, self.past = options, strategy.Past(options.gateway)
         self.books = {symbol: {} for symbol in options.symbols}
         self.trades = {symbol: {} for symbol in options.symbols}
         self.strategy, self.reconnects, self.stopped = Strategy(), 0, False
         exchange = ccxt.pro.binanceusdm({"enableRateLimit": False, "newUpdates": True, "options": {"defaultType": "swap"}})
         web = exchange.urls["api"]["ws"] | {"linear": f"ws://{options.gateway}/ws"}
-        rest = {key: self.base + urllib.parse.urlsplit(url).path for key, url in exchange.urls["api"].items() if isinstance(url, str)}
+        rest = {key: self.past.base + urllib.parse.urlsplit(url).path for key, url in exchange.urls["api"].items() if isinstance(url, str)}
         exchange.urls["api"] = rest | {"ws": web}
         self.exchange = exchange
 
@@ -90,32 +78,16 @@ class Run:
                 self.trades[symbol][trade["id"]] = [repr(trade["price"]), repr(trade["amount"])]
         return note
 
-    def ask(self, path, method="GET"):
-        request = urllib.request.Request(self.base + path, method=method)
-        try:
-            with urllib.request.urlopen(request, timeout=60) as reply:
-                return json.loads(reply.read())
-        except urllib.error.HTTPError as error:
-            return {"status": error.code}
-
-    async def asked(self, path, method="GET"):
-        return await asyncio.get_running_loop().run_in_executor(None, self.ask, path, method)
-
     async def live(self):
         await self.begin()
         await asyncio.sleep(self.options.seconds)
 
     async def replay(self):
         await self.begin()
-        undecided, all_of_them = 0, 2 * len(self.unified)
+        undecided = 0
         while True:
-            # A closed socket is back before more time passes.
-            until = time.monotonic() + 60
-            while (await self.asked("/replay"))["subscriptions"] < all_of_them:
-                if time.monotonic() > until:
-                    raise SystemExit("ccxt has not subscribed again within 60 s: " + "; ".join(map(repr, self.tasks)))
-                await asyncio.sleep(0.01)
-            state = await self.asked(f"/replay/step?ms={self.options.step}", "POST")
+            await self.past.open(2 * len(self.unified))
+            state = await self.past.step(f"ms={self.options.step}")
             for symbol, unified in self.unified.items():
                 if await self.is_current(symbol, unified):
                     book = self.exchange.orderbooks[unified]
@@ -127,18 +99,17 @@ class Run:
                 return state, undecided
 
     async def is_current(self, symbol, unified):
-        """Whether the gateway has a live book. The client then has it soon."""
-        status = await self.asked(f"/streams/{symbol.lower()}@depth@100ms/status")
-        if status.get("state") != "live":
+        """Whether the gateway has a live book. Then it waits until the client has it."""
+        update_id = await self.past.update_id(symbol)
+        if update_id is None:
             return False
-        depth = await self.asked(f"/fapi/v1/depth?symbol={symbol}&limit=5")
-        until = time.monotonic() + 120
+        until = time.monotonic() + strategy.PATIENCE
         while time.monotonic() < until:
             book = self.exchange.orderbooks.get(unified)
-            if book is not None and book["nonce"] == depth.get("lastUpdateId"):
+            if book is not None and book["nonce"] == update_id:
                 return True
             await asyncio.sleep(0.002)
-        raise SystemExit(f"{symbol}: ccxt has {book and book['nonce']}, the gateway {depth}")
+        raise SystemExit(f"{symbol}: ccxt has {book and book['nonce']}, the gateway {update_id}; " + "; ".join(map(repr, self.tasks)))
 
     async def main(self):
         end, undecided = None, 0

@@ -55,13 +55,13 @@ def newer(place):
 
 
 class Run:
-    """One client in a process of its own."""
+    """One client in a process of its own. `path` is that of the venue at the gateway."""
 
-    def __init__(self, name, program, gateway, venue, seconds, environment):
+    def __init__(self, name, program, gateway, venue, seconds, environment, path=""):
         self.name, self.seconds = name, seconds
         self.errors = tempfile.TemporaryFile("w+")
         self.output = tempfile.TemporaryFile("w+")
-        command = [program, "-B", HERE / "driver.py", name, f"{gateway.host}:{gateway.port}", f"{venue.host}:{venue.port}", "--seconds",
+        command = [program, "-B", HERE / "driver.py", name, f"{gateway.host}:{gateway.port}{path}", f"{venue.host}:{venue.port}", "--seconds",
                    f"{seconds:.0f}"]
         self.process = subprocess.Popen(list(map(str, command)), stdout=self.output, stderr=self.errors, text=True,
                                         env=os.environ | environment)

@@ -89,7 +89,9 @@ package protocol VenueAsking: AnyObject, Sendable {
     /// The request weight used at a venue in the current clock minute, and its limit.
     func weight(of upstream: Int) -> (used: Int, limit: Int)
     /// How long a request waits for a stream that has no data yet.
-    var startPatience: Duration { get }
+    func startPatience(of name: FuturesServiceStreamName) -> Duration
+    /// Whether the venue can be asked for data that no stream has.
+    var hasVenue: Bool { get }
     /// Whether an answer to `relay` may be one that another node kept.
     var mayAnswerLate: Bool { get }
     /// Passes a request on to the venue when there is weight for it. Call it on the feed's loop.
@@ -109,7 +111,9 @@ package protocol VenueAsking: AnyObject, Sendable {
 extension VenueAsking {
     /// The first venue's listing; nil until it arrives.
     package var listing: VenueListing? { listing(of: 0) }
-    package var startPatience: Duration { .milliseconds(4_500) }
+    package var hasVenue: Bool { true }
+    package var usualPatience: Duration { .milliseconds(4_500) }
+    package func startPatience(of name: FuturesServiceStreamName) -> Duration { usualPatience }
 }
 
 /// The nodes that serve the same feed, as seen by one of them.

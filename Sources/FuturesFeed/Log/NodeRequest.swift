@@ -61,7 +61,7 @@ enum NodeRequest: Equatable {
                 (0...10_000).contains(weight), let keep = VenueKeep(lines[3])
             else { return nil }
             self = .relay(
-                VenueRelay(target: lines[1], weight: weight, keep: keep), of: lines.count > 6 ? lines[6] : "",
+                VenueRelay(upstream: 0, target: lines[1], weight: weight, keep: keep), of: lines.count > 6 ? lines[6] : "",
                 newestOf: FuturesServiceStreamName(lines[4]),
                 maxAge: Int64(lines[5]).map { max($0, 0) })
         case ("rest", 3):

@@ -50,8 +50,12 @@ extension ReplayFeed: LoggedFeed {
     /// The past has no limits of weight.
     package func weight(of upstream: Int) -> (used: Int, limit: Int) { (0, 0) }
     package var mayAnswerLate: Bool { false }
-    /// The past does not change for a request. It waits only because its reader may be the first, who lets time begin.
-    package var startPatience: Duration { .milliseconds(200) }
+    package var hasVenue: Bool { false }
+    /// The outage of a recorded stream ends when time passes, so a request waits for it as at a live gateway. A request for another stream waits only
+    /// because its reader may be the first, who lets time begin.
+    package func startPatience(of name: FuturesServiceStreamName) -> Duration {
+        shared.withLockedValue { $0.feed.streams[name] != nil } ? usualPatience : .milliseconds(200)
+    }
 
     /// Of the venue's REST answers, the tape has only the list of symbols.
     package func relay(

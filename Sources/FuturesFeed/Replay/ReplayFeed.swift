@@ -50,6 +50,8 @@ package final class ReplayFeed: Sendable {
 
     /// How many bytes are played before the readers must have them.
     private static let portion = 256 << 10
+    /// The time of a status is less exact than that of a content, ms.
+    private static let sameMoment: Int64 = 100
     /// How many records are played before other work has its turn.
     private static let turn = 512
 
@@ -157,7 +159,7 @@ package final class ReplayFeed: Sendable {
                 // A connection that is closed does not get the messages that are on their way, and how many those are depends on threads.
                 let mayClose = record.kind == .messagesLost || record.kind == .epoch || record.isBroken
                 if mayClose, state.value.unsent > 0 { return send { self.play() } }
-                perform(record)
+                try perform(record)
                 if state.value.unsent >= Self.portion { return send { self.play() } }
             }
         } catch { return fail("\(error)") }
@@ -165,15 +167,26 @@ package final class ReplayFeed: Sendable {
     }
 
     /// Plays a record: changes contents, then passes the events on to readers.
-    private func perform(_ record: PlayedRecord) {
+    private func perform(_ record: PlayedRecord) throws {
         take()
-        let kind = record.kind
-        let (effects, listener) = shared.withLockedValue { shared in
-            shared.clock.played((record.at, isMessage: kind == .message, isEvent: kind?.eventName != nil))
-            let now = ReplayClock.instant(passed: shared.clock.elapsed)
-            return (shared.feed.take(record, now: now), shared.listener)
+        var records = [record]
+        // After an outage, the state precedes the content. A request in between would get the old content as live.
+        if record.kind == .status, let content = try next(), content.kind?.carriesData == true, !content.isBroken,
+            content.message.records.first?.subject == record.message.records.first?.subject, content.at - record.at <= Self.sameMoment
+        {
+            take()
+            records.append(content)
         }
-        state.value.unsent += record.message.records.first?.size ?? 0
+        let (effects, listener) = shared.withLockedValue { shared in
+            var effects: [PlayedFeed.Effect] = []
+            for record in records {
+                let kind = record.kind
+                shared.clock.played((record.at, isMessage: kind == .message, isEvent: kind?.eventName != nil))
+                effects += shared.feed.take(record, now: ReplayClock.instant(passed: shared.clock.elapsed))
+            }
+            return (effects, shared.listener)
+        }
+        for record in records { state.value.unsent += record.message.records.first?.size ?? 0 }
         for effect in effects {
             switch effect {
             case .tell(let event): listener?.receive(event)

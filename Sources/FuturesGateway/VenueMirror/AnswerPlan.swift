@@ -32,20 +32,21 @@ struct AnswerPlan {
     private(set) var isForSocket = false
     /// Whether the last bar counts as the newest although its end has passed.
     private(set) var believesSilence = false
-    private let patience: Duration
     private var contentDeadline: Instant?
     private var hasFetchedNewest = false
     private var hasFetchedBars = false
     private var hasRefilled = false
 
-    /// - Parameter patience: How long to wait for a stream that has no data yet.
-    init(_ reading: VenueReading, patience: Duration) { (self.reading, self.patience) = (reading, patience) }
+    init(_ reading: VenueReading) { self.reading = reading }
 
     /// Answers from this book, which sockets read: the client of one of them may have asked.
     mutating func join(_ book: FuturesServiceStreamName) {
         (reading, isForSocket) = (reading.from(book), true)
-        reading.mayBeShort = true
+        reading.missingLevels = .tenth
     }
+
+    /// Answers with the levels that the book has, because the venue cannot be asked for more.
+    mutating func readAlone() { reading.missingLevels = .any }
 
     /// Answers from this book of the same symbol.
     mutating func read(_ book: FuturesServiceStreamName) { reading = reading.from(book) }
@@ -57,8 +58,9 @@ struct AnswerPlan {
     ///
     /// - Parameters:
     ///   - venueNow: The venue's time, ms since 1970 UTC.
+    ///   - patience: How long to wait for a stream that has no data yet.
     ///   - mayAsk: Whether the venue may be asked for the newest bars of a quiet market.
-    mutating func next(_ found: Found, now: Instant, venueNow: Int64, mayAsk: (VenueRelay) -> Bool) -> Step {
+    mutating func next(_ found: Found, now: Instant, venueNow: Int64, patience: Duration, mayAsk: (VenueRelay) -> Bool) -> Step {
         switch found {
         case .noStream: return .relay
         case .rendering(.lacks):

@@ -33,13 +33,15 @@ final class PendingAnswer {
         if plan.isBook {
             let name = plan.reading.name
             if let book = hub.bookOfSockets(like: name) { plan.join(book) } else if let book = hub.fastestBook(like: name) { plan.read(book) }
+            if !hub.feed.hasVenue { plan.readAlone() }
         }
         let (name, now) = (plan.reading.name, mirror.now)
         var source: (content: FuturesServiceFeedContent, status: StreamStatus)?
         while true {
             let instant = Moment.current.instant
             let found = find(plan, now, &source)
-            switch plan.next(found, now: Moment.current.instant, venueNow: now, mayAsk: mirror.mayAsk) {
+            let patience = hub.feed.startPatience(of: name)
+            switch plan.next(found, now: Moment.current.instant, venueNow: now, patience: patience, mayAsk: mirror.mayAsk) {
             case .renderAgain: continue
             case .relay: return relay(plan)
             case .respond(let body, let until):

@@ -95,7 +95,7 @@ final class VenueMirror: Sendable {
         case .refused(let refusal): pending.refuse(refusal)
         case .clock(let body): pending.respond(Array(body(now).utf8), [HTTPHeader("Content-Type", "application/json")])
         case .relay(let relay): pending.relay(relay)
-        case .stream(let reading): pending.read(AnswerPlan(reading, patience: hub.feed.startPatience))
+        case .stream(let reading): pending.read(AnswerPlan(reading))
         }
     }
 

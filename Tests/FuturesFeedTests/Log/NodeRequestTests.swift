@@ -5,7 +5,7 @@ import Testing
 @testable import FuturesFeed
 
 @Suite struct NodeRequestTests {
-    private static let relay = VenueRelay(target: "/fapi/v1/klines?symbol=BTCUSDT&limit=2", weight: 1, keep: .bar(60_000))
+    private static let relay = VenueRelay(upstream: 0, target: "/fapi/v1/klines?symbol=BTCUSDT&limit=2", weight: 1, keep: .bar(60_000))
 
     @Test(arguments: [
         NodeRequest.demand(node: "0a1b2c3d", [.assetIndex, .markPrice(symbol: "BTCUSDT")]), .demand(node: "0a1b2c3d", []),
@@ -13,7 +13,7 @@ import Testing
         .refetch(node: "0a1b2c3d", .assetIndex), .relay(relay, of: "", newestOf: nil, maxAge: nil),
         .relay(relay, of: "", newestOf: .kline(symbol: "BTCUSDT", interval: .minute1), maxAge: 500), .rest(token: "x1", part: 3),
         .question([1, 10, 0, 255]),
-        .relay(VenueRelay(target: "/fapi/v1/time", weight: 1, keep: .milliseconds(0)), of: "binance", newestOf: nil, maxAge: nil),
+        .relay(VenueRelay(upstream: 0, target: "/fapi/v1/time", weight: 1, keep: .milliseconds(0)), of: "binance", newestOf: nil, maxAge: nil),
         .question([]),
     ])
     func whatIsAskedIsReadAsItWasWritten(_ request: NodeRequest) {

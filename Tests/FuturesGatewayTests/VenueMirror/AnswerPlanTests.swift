@@ -8,7 +8,7 @@ import Testing
 /// The steps for a request of a venue's path, their order, and their end.
 @Suite struct AnswerPlanTests {
     private static let patience = Duration.milliseconds(4_500)
-    private static let bars = VenueRelay(target: "/fapi/v1/klines?endTime=1", weight: 1, keep: .milliseconds(1000))
+    private static let bars = VenueRelay(upstream: 0, target: "/fapi/v1/klines?endTime=1", weight: 1, keep: .milliseconds(1000))
 
     /// The plan for the newest bars, as the dialect reads the request.
     private static func plan(_ target: String = "klines") throws -> AnswerPlan {
@@ -16,11 +16,11 @@ import Testing
         let venue = try #require(FuturesDialect(venue: .aster).venueREST())
         let found = try #require(venue.answer(["fapi", "v1", target], target == "klines" ? query : [query[0]], now: 0) { _ in true })
         guard case .stream(let reading) = found.answer else { throw FeedError(.unknownStream, "no stream") }
-        return AnswerPlan(reading, patience: patience)
+        return AnswerPlan(reading)
     }
 
     private static func next(_ plan: inout AnswerPlan, _ found: AnswerPlan.Found, at ms: Int64 = 0, mayAsk: Bool = false) -> AnswerPlan.Step {
-        plan.next(found, now: HubParts.at(ms), venueNow: ms) { _ in mayAsk }
+        plan.next(found, now: HubParts.at(ms), venueNow: ms, patience: patience) { _ in mayAsk }
     }
 
     @Test func eachFindingHasItsStep() throws {

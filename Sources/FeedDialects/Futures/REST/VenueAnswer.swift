@@ -87,7 +87,7 @@ package struct VenueRelay: Hashable, Sendable {
     /// How long its answer is kept.
     package let keep: VenueKeep
 
-    package init(upstream: Int = 0, target: String, body: String? = nil, weight: Int, keep: VenueKeep) {
+    package init(upstream: Int, target: String, body: String? = nil, weight: Int, keep: VenueKeep) {
         (self.upstream, self.target, self.body, self.weight, self.keep) = (upstream, target, body, weight, keep)
     }
 
@@ -142,14 +142,21 @@ extension VenueKeep {
 
 /// A request that a stream's content answers.
 package struct VenueReading: Sendable {
+    /// How many of the requested levels a book may lack, because the market has reached some of them since the venue's snapshot.
+    package enum MissingLevels: Sendable {
+        case none
+        /// A tenth of the deepest snapshot.
+        case tenth
+        case any
+    }
+
     package private(set) var name: FuturesServiceStreamName
     /// The request to send if the stream does not have the data, or is not reliable.
     package let instead: VenueRelay
     /// The request for the newest bars; nil if no bars are requested.
     package var newest: VenueRelay?
     let rows: VenueRows
-    /// Whether a book may have fewer levels than requested, because the market has reached some of them since the venue's snapshot.
-    package var mayBeShort = false
+    package var missingLevels = MissingLevels.none
 
     /// The same with bars that are closed before the venue closes them, if it is about bars that a stream has.
     package var early: VenueReading { name.early.map { from($0) } ?? self }

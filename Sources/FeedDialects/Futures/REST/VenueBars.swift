@@ -61,6 +61,7 @@ extension VenueREST {
             reading.name.continuous.map { "pair=\($0.pair.percentEncoded)&contractType=\($0.contract.rawValue)" }
             ?? "symbol=\((reading.name.symbol ?? "").percentEncoded)"
         return VenueRelay(
+            upstream: upstream,
             target: "\(target)?\(series)&interval=\(reading.name.interval?.rawValue ?? "")&startTime=\(start)&endTime=\(end)&limit=\(Self.block)",
             weight: Self.weight(bars: Self.block), keep: .milliseconds(VenueClock.isAhead(now, of: end) ? 86_400_000 : 10_000))
     }

@@ -16,7 +16,7 @@ extension VenueREST {
         case (.price(let symbol), .ticker(let rows)): render(trading(rows, \.mini.symbol, listing), \.mini.symbol, symbol, Self.writePrice)
         case (.bookTicker(let symbol), .bookTicker(let rows)): render(trading(rows, \.symbol, listing), \.symbol, symbol, Self.write)
         case (.assetIndex(let symbol), .assetIndex(let rows)): render(rows, \.symbol, symbol, Self.write)
-        case (.depth(let limit), .depth(let rows)): render(rows, limit, content.eventTime, mayBeShort: reading.mayBeShort)
+        case (.depth(let limit), .depth(let rows)): render(rows, limit, content.eventTime, reading.missingLevels)
         case (.trades(let limit, let from, let start, let end), .aggregateTrade(let rows)):
             trades(rows, limit, from, start, end).map { render($0) } ?? .lacks
         case (.bars(let range), .kline(let rows)): render(rows, range, reading, times, kept)
@@ -122,11 +122,16 @@ extension VenueREST {
     }
 
     /// Writes a book. One with fewer levels than requested may lack some, because the market has moved away from its snapshot.
-    private func render(_ rows: [DepthLevels], _ limit: Int, _ eventTime: Int64?, mayBeShort: Bool) -> VenueRendering {
+    private func render(_ rows: [DepthLevels], _ limit: Int, _ eventTime: Int64?, _ missing: VenueReading.MissingLevels) -> VenueRendering {
         guard let book = rows.first else { return .lacks }
         let isCut = max(book.bids.count, book.asks.count) >= FuturesDialect.bookDepth / 2
-        // The venue has no deeper snapshot than this. A level that the market has reached since is no longer behind the others.
-        let least = !mayBeShort || limit < FuturesDialect.bookDepth ? limit : FuturesDialect.bookDepth * 9 / 10
+        let least =
+            switch missing {
+            // The venue has no deeper snapshot than this. A level that the market has reached since is no longer behind the others.
+            case .tenth where limit >= FuturesDialect.bookDepth: FuturesDialect.bookDepth * 9 / 10
+            case .none, .tenth: limit
+            case .any: 1
+            }
         guard min(book.bids.count, book.asks.count) >= least || !isCut else { return .lacks }
         var writer = JSONWriter(capacity: 64 * min(limit, book.bids.count) + 256)
         writer.object { json in
