@@ -1,6 +1,6 @@
 // The amounts that could be bought and sold around the middle of the order book.
 
-import { $, colour, fitted, pixels, set, setState, watchWidth } from './dom.js';
+import { $, colour, fitted, pixels, set, setState, smallFont, watchWidth } from './dom.js';
 import { grouped, notional, short, unitsOf } from './format.js';
 
 /** The shortest time between two drawings, ms. */
@@ -59,7 +59,7 @@ export class Depth {
     const most = Math.max(...sides.map(([, , total]) => total)) * 1.3 || 1;
     const [floor, place] = [height - 16, (price) => width / 2 + ((price - middle) / reach) * (width / 2)];
     context.globalAlpha = isAged ? 0.5 : 1;
-    context.font = `${pixels('small')}px ${getComputedStyle(this.#canvas).fontFamily}`;
+    context.font = smallFont();
     for (const [side, points] of sides) {
       if (!points.length) continue;
       const [tone, edge] = side === 'bids' ? ['up', 0] : ['down', width];
