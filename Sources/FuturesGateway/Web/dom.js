@@ -7,7 +7,7 @@ export const $ = (id) => document.getElementById(id);
 export function set(element, text) { if (element.textContent !== text) element.textContent = text; }
 
 /** How long a changed price is colored, ms. An animation would make the browser draw 60 frames a second in the meantime. */
-const flash = 600;
+const flash = 250;
 const flashes = new WeakMap();
 
 function color(element) {

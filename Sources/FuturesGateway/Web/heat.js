@@ -128,7 +128,7 @@ export class Heat {
     const { pointed, scale } = this.#state;
     const { base, quote } = unitsOf(this.#view.symbol ?? '');
     if (!scale) return set($('heat-read'), '');
-    if (!pointed || pointed.x > scale.width || pointed.y > scale.height) return set($('heat-read'), `Since ${clock(this.#model.samples[0].time)}; strongest color: ${short(this.#model.range.strongest)} ${base} or more`);
+    if (!pointed || pointed.x > scale.width || pointed.y > scale.height) return set($('heat-read'), `Since ${clock(this.#model.samples[0].time)}; strongest color: ≥ ${short(this.#model.range.strongest)} ${base}`);
     const time = scale.now - ((scale.width - pointed.x) / (scale.width / most)) * period;
     const price = scale.high - (pointed.y / scale.height) * (scale.high - scale.low);
     const size = this.#model.at(time, price);
