@@ -13,7 +13,7 @@ export SWIFT_BACKTRACE ?= enable=no
 # What the program says that it was built of. Only these targets say it: with every new commit the program is linked anew.
 run deb tarball: export BUILD_COMMIT := $(shell git describe --always --abbrev=12 --dirty --exclude '*' 2> /dev/null)
 
-.PHONY: run help check test unit suite suite-whole suite-edge lint format scripts simulate simulate-log defects prove prove-short prove-gate soak sanitize fuzz contract extremes-short proxies browser \
+.PHONY: run help check test unit suite suite-whole suite-edge lint format scripts simulate simulate-log defects prove prove-short prove-gate soak sanitize fuzz contract extremes-short proxies browser suspensions \
 	conformance graphql agents intrinio bots bots-short sockets sockets-short venues venues-short replay replay-short cluster cluster-check prove-scale bench bench-ingest instructions deb tarball deb-check release release-check site docs setup
 .DEFAULT_GOAL := run
 
@@ -106,6 +106,11 @@ browser: setup ## Test the page and client.js with Node and in headless Chromium
 	@if command -v node > /dev/null; then node --test Tests/Browser; else echo "skipped: node is not installed"; fi
 	swift build -c release --product futures-gateway
 	python3 Tests/Browser/checks.py "$$(swift build -c release --show-bin-path)/futures-gateway"
+
+suspensions: setup ## Suspend apps of the Swift, Python and browser clients a hundred times behind a proxy that freezes (SUSPENSIONS_ARGS="20 --control")
+	swift build -c release --product futures-gateway
+	swift build -c release --product suspended-reader
+	Tests/Suspension/suspensions "$$(swift build -c release --show-bin-path)/futures-gateway" "$$(swift build -c release --show-bin-path)/suspended-reader" $(SUSPENSIONS_ARGS)
 
 conformance: ## Run the Autobahn suite against the WebSocket client and server, if the suite and Python 2.7 are there
 	swift build --product conformance-client

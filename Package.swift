@@ -360,6 +360,8 @@ if environment["WITH_TOOLS"] != nil || environment["WITH_BENCHMARKS"] != nil {
             swiftSettings: strict),
         .systemLibrary(name: "CEpoll", path: "Benchmarks/CEpoll"),
         .executableTarget(name: "crowd", dependencies: ["CEpoll", "CMicroHTTPD"], path: "Benchmarks/crowd", swiftSettings: strict),
+        .executableTarget(
+            name: "suspended-reader", dependencies: ["FuturesGatewayClient"], path: "Tests/Suspension/SwiftReader", swiftSettings: strict),
         .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"),
         .executableTarget(
             name: "fuzz",

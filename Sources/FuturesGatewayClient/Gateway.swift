@@ -65,10 +65,14 @@ public struct Gateway: Sendable {
     }
 
     /// The body of a successful response.
-    func ask(_ method: String, _ path: String, _ fields: [String: String] = [:]) async throws(GatewayFailure) -> [UInt8] {
+    ///
+    /// - Parameter connects: Whether to open a new connection. An idle one may have died unnoticed, such as while the app was suspended.
+    func ask(_ method: String, _ path: String, _ fields: [String: String] = [:], connects: Bool = false) async throws(GatewayFailure) -> [UInt8] {
         let request = try await request(method, path, accept: "application/json", fields)
+        let session = connects ? URLSession(configuration: .ephemeral) : Self.session
+        defer { if connects { session.finishTasksAndInvalidate() } }
         let (body, response): (Data, URLResponse)
-        do { (body, response) = try await Self.session.data(for: request) } catch { throw .unreachable(url, error) }
+        do { (body, response) = try await session.data(for: request) } catch { throw .unreachable(url, error) }
         guard let response = response as? HTTPURLResponse else { throw .notAGateway(url) }
         guard (200..<300).contains(response.statusCode) else { throw GatewayFailure(response, Array(body), from: url) }
         return Array(body)

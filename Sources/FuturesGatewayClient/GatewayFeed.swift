@@ -131,14 +131,14 @@ final class GatewayFeed: ObservedFeed {
     ) {
         Task {
             var failure: GatewayFailure?
-            do throws(GatewayFailure) { _ = try await gateway.ask("POST", path, fields) } catch { failure = error }
+            do throws(GatewayFailure) { _ = try await gateway.ask("POST", path, fields, connects: true) } catch { failure = error }
             if let input = input(failure) { hear(input) }
         }
     }
 
     private func open(_ attempt: UInt64, _ path: String, _ lastEventID: String) async {
         do throws(GatewayFailure) {
-            hear(.listed(attempt: attempt, try await gateway.ask("GET", "/streams")))
+            hear(.listed(attempt: attempt, try await gateway.ask("GET", "/streams", connects: true)))
             let fields = lastEventID.isEmpty ? [:] : ["Last-Event-ID": lastEventID]
             let request = try await gateway.request("GET", path, accept: "text/event-stream", fields)
             let connection = EventConnection(request, to: gateway.url) { [weak self] told in

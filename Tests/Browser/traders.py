@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+import time
 
 from gate import Exchange, Gateway
 from truths import LIVE, LOG, expect
@@ -93,7 +94,10 @@ async def an_alert_fires_also_in_a_hidden_tab(gateway, gate, browser):
     side = "≥" if "≥" in near else "≤"
     await tab.hide(True)
     client = await tab.run("new Promise((done) => import('./web/client.js').then(({ Feed }) => { const feed = new Feed(); feed.addEventListener('connection', () => done(feed.connection.client)); }))")
-    paused = (await gateway.get(f"events/{client}"))["paused"]
+    paused, end = [], time.monotonic() + 10
+    while "btcusdt@depth" not in paused and time.monotonic() < end:
+        await asyncio.sleep(0.1)
+        paused = (await gateway.get(f"events/{client}"))["paused"]
     expect("btcusdt@depth" in paused and "btcusdt@aggTrade" not in paused, paused)
     await tab.until(f"{FIRED}.includes('{side}')", 90)
     await asyncio.sleep(3)

@@ -217,4 +217,17 @@ async def a_symbol_of_another_venue_is_shown_in_all_panels(_, __, browser):
         return words
 
 
-VENUES = [a_frozen_venue_is_seen_beside_the_others, a_table_that_is_not_answered_looks_so, a_symbol_of_another_venue_is_shown_in_all_panels]
+async def twenty_levels_are_beside_the_venues(_, __, browser):
+    """At 1440 × 900 with the table of venues, the ladder has 20 levels on each side."""
+    async with three_venues() as (gate, _):
+        tab = await browser.tab(gate.address, width=1440, height=900)
+        await tab.until(LIVE + " && document.querySelectorAll('#venues-table tbody tr').length === 3", 60)
+        await asyncio.sleep(2)
+        counts = await tab.run("""(() => { const { bottom } = document.querySelector('#book-box').getBoundingClientRect();
+            return ['asks', 'bids'].map((side) => [...document.querySelectorAll(`#book .${side} tr`)].filter((row) => row.textContent && row.getBoundingClientRect().bottom <= bottom + 1).length); })()""")
+        expect(min(counts) >= 20, counts)
+        await tab.close()
+        return counts
+
+
+VENUES = [a_frozen_venue_is_seen_beside_the_others, a_table_that_is_not_answered_looks_so, a_symbol_of_another_venue_is_shown_in_all_panels, twenty_levels_are_beside_the_venues]

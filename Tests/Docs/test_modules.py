@@ -13,7 +13,7 @@ MODULES = [file for file in sorted(WEB.glob("*.js")) if file.name != "lightweigh
 TESTS = sorted((ROOT / "Tests/Browser").glob("*.mjs"))
 MOST_LINES = 150
 # The published module consists of four files; see docs/read/browser.md.
-LONGER = {"client.js": 232, "connection.js": 210}
+LONGER = {"client.js": 232, "connection.js": 220}
 
 TOKENS = re.compile(
     r"//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\\n])*'|\"(?:\\.|[^\"\\\n])*\"|`(?:\\.|\$\{(?:[^{}`]|`[^`]*`|\{[^{}]*\})*\}|[^`\\])*`|(?<=[(,=:!&|?{};\s])/(?![/*\s])(?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\\n])+/[gimsuy]*",

@@ -15,6 +15,9 @@ function home() {
   return new URL('..', import.meta.url);
 }
 
+// Node 18 has no `CustomEvent`.
+const withDetail = (name, detail) => (globalThis.CustomEvent ? new CustomEvent(name, { detail }) : Object.assign(new Event(name), { detail }));
+
 /** Streams of a gateway. Dispatches the server's events as `CustomEvent`s (`update`, `fetch`, `status`, …) whose `detail` is their data,
  * `connection` when the connection's state changes, and `refused` for a stream that the gateway refuses. */
 export class Feed extends EventTarget {
@@ -94,7 +97,7 @@ export class Feed extends EventTarget {
     }
     Object.assign(stream, data.state && { state: data.state }, event === 'refused' && { error: data.error });
     this.#tellStores();
-    this.dispatchEvent(new CustomEvent(event, { detail: data }));
+    this.dispatchEvent(withDetail(event, data));
   }
 
   /** The `upstreams`, and the `state`: `connecting`, `open`, `lost` (reconnects) or `closed` (until {@link retry}; with `error`, HTTP `status`). */

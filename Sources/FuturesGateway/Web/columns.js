@@ -33,8 +33,8 @@ export class Columns {
       const nothing = this.#cols.map(() => 0);
       this.#state = { whose, font: fontOf(this.#table), room: 0, lengths: [...nothing], widths: [...nothing] };
     }
-    const all = isOther ? [this.#heads(), ...rows] : rows;
-    const isWider = all.map((row) => this.#widen(row, extra)).includes(true);
+    const heads = isOther ? this.#heads().map(({ text, isSorted }, place) => this.#grow(place, text, isSorted, [])) : [];
+    const isWider = [...heads, ...rows.map((row) => this.#widen(row, extra))].includes(true);
     if (!isOther && !isWider && this.#state.room === room) return;
     this.#state.room = room;
     this.#apply(room);
@@ -43,23 +43,35 @@ export class Columns {
   /** Measures again, because the type has changed. */
   forget() { this.#state.whose = undefined; }
 
-  #heads() { return [...this.#table.tHead.rows[0].cells].map((cell) => cell.textContent.trim()); }
+  /** The titles. The title of the sorted column is bold and has an arrow. */
+  #heads() {
+    return [...this.#table.tHead.rows[0].cells].map((cell) => {
+      const isSorted = ['ascending', 'descending'].includes(cell.ariaSort);
+      return { text: `${cell.textContent.trim()}${isSorted ? ' ▾' : ''}`, isSorted };
+    });
+  }
 
   /** @returns {boolean} whether a column has grown */
   #widen(row, extra) {
-    const { lengths, widths, font } = this.#state;
+    const { lengths } = this.#state;
     let isWider = false;
     row.forEach((text, place) => {
       // Digits have one width, so only a longer text may be wider. Names are bold.
       if (!text || (place > 0 && text.length <= lengths[place])) return;
       lengths[place] = text.length;
-      this.#pen.font = place === 0 ? `600 ${font}` : font;
-      const width = Math.ceil(this.#pen.measureText(text).width) + gap + (extra[place] ?? 0);
-      if (width <= widths[place]) return;
-      widths[place] = width;
-      isWider = true;
+      isWider = this.#grow(place, text, place === 0, extra) || isWider;
     });
     return isWider;
+  }
+
+  /** @returns {boolean} whether the column has grown */
+  #grow(place, text, isBold, extra) {
+    const { widths, font } = this.#state;
+    this.#pen.font = isBold ? `600 ${font}` : font;
+    const width = Math.ceil(this.#pen.measureText(text).width) + gap + (extra[place] ?? 0);
+    if (width <= widths[place]) return false;
+    widths[place] = width;
+    return true;
   }
 
   #apply(room) {

@@ -32,6 +32,7 @@ export class Connection {
   #lastID;
   #timer;
   #state = { state: 'connecting' };
+  #hasty = 0; // The number of requests for the list of streams that wait for a response only briefly.
   #unread = 0; // The number of missed events that have not arrived. While there are any, the tabs show no content as live.
   /** Handles a tab's message: the gateway, and all streams that the tab wants. A stream that the tab starts to show first gets its current content. */
   serve(port, { base, credential, wants, paused, hidden, lock, retry, renew, bye }) {
@@ -43,6 +44,7 @@ export class Connection {
     this.#credential = credential;
     this.#tabs.set(port, { wants: new Set(wants), live });
     // After a suspension, the connection may be dead.
+    if (renew) this.#hasty = 6;
     if (renew && this.#state.state !== 'closed') this.#reopen(0);
     if (!before) port.postMessage({ event: 'connection', data: this.#state });
     if ((retry || !before) && this.#state.state === 'closed') this.#reopen(0);
@@ -89,14 +91,24 @@ export class Connection {
   }
 
   /** The status of a response, 0 if there was none, and its JSON. */
-  async #ask(path, method = 'GET') {
-    const answer = await request(this.#base, this.#credential, path, { method, signal: AbortSignal.timeout(10_000) }).catch(() => ({}));
+  async #ask(path, method = 'GET', limit = 10_000) {
+    const answer = await request(this.#base, this.#credential, path, { method, signal: AbortSignal.timeout(limit) }).catch(() => ({}));
     return { status: answer.status ?? 0, body: (await answer.json?.().catch(() => undefined)) ?? {} };
+  }
+
+  /** The list of streams. After a suspension, each of the browser's idle connections may be dead until a request on it reaches its time limit. */
+  async #list() {
+    for (; this.#hasty; this.#hasty -= 1) {
+      const since = performance.now();
+      const list = await this.#ask('streams', 'GET', 1500);
+      if (list.status || performance.now() - since < 1400) return list;
+    }
+    return this.#ask('streams');
   }
 
   /** Opens the event stream. If there is a credential, it gets a new ticket first, because each ticket is valid only once. */
   async #open(wanted) {
-    const list = await this.#ask('streams');
+    const list = await this.#list();
     const pass = list.body.catalogue && this.#credential ? await this.#ask('tickets', 'POST') : list;
     if (!pass.body.catalogue && !pass.body.ticket) return this.#judge(pass);
     this.#catalogue = list.body.catalogue;

@@ -1,6 +1,6 @@
 // The amounts that could be bought and sold around the middle of the order book.
 
-import { $, colour, fitted, pixels, set, setState, watchWidth } from './dom.js';
+import { $, colour, fitted, pixels, set, setState, smallFont, watchWidth } from './dom.js';
 import { grouped, notional, short, unitsOf } from './format.js';
 
 /** The shortest time between two drawings, ms. */
@@ -56,10 +56,12 @@ export class Depth {
       }
       return [side, points, total];
     });
-    const most = Math.max(...sides.map(([, , total]) => total)) * 1.3 || 1;
+    const most = Math.max(...sides.map(([, , total]) => total)) || 1;
+    // The sums of both sides have two lines above the curves.
+    const room = Math.max(10, height - 16 - 18 - pixels('small') * 1.3);
     const [floor, place] = [height - 16, (price) => width / 2 + ((price - middle) / reach) * (width / 2)];
     context.globalAlpha = isAged ? 0.5 : 1;
-    context.font = `${pixels('small')}px ${getComputedStyle(this.#canvas).fontFamily}`;
+    context.font = smallFont();
     for (const [side, points] of sides) {
       if (!points.length) continue;
       const [tone, edge] = side === 'bids' ? ['up', 0] : ['down', width];
@@ -68,7 +70,7 @@ export class Depth {
       let before = floor;
       for (const [price, total] of points) {
         context.lineTo(place(price), before);
-        before = floor - (total / most) * floor;
+        before = floor - (total / most) * room;
         context.lineTo(place(price), before);
       }
       context.lineTo(edge, before);

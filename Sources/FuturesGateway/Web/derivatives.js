@@ -115,7 +115,7 @@ export class Derivatives {
     const decimals = this.#view.decimals(symbol);
     const yearly = basis?.yearly === undefined ? 'no delivery date' : `${percent(String(basis.yearly), 2)} / year`;
     const texts = {
-      funding: () => `Now ${percent(mark?.lastFundingRate)}${funding ? ` / ${funding.intervalHours} h, ${percent(funding.annualised, 1)} / year` : ''}, due in ${until(mark?.nextFundingTime, now)}`,
+      funding: () => (mark ? `Now ${percent(mark.lastFundingRate)}${funding ? ` / ${funding.intervalHours} h, ${percent(funding.annualised, 1)} / year` : ''}, due in ${until(mark.nextFundingTime, now)}` : 'Now –'),
       interest: () => (interest ? `Now ${short(Number(interest))} ${base}, ${notional(interest * mark?.markPrice, quote)}` : 'Now –'),
       ratio: () => 'Accounts, not positions',
       basis: () => (basis ? `Now ${grouped(basis.amount.toFixed(decimals), decimals)} ${quote}, ${percent(String(basis.share), 4)}, ${yearly}` : 'Now –'),

@@ -6,6 +6,16 @@ export const $ = (id) => document.getElementById(id);
 /** Sets an element's text if it differs. */
 export function set(element, text) { if (element.textContent !== text) element.textContent = text; }
 
+/** How long a changed price is colored, ms. An animation would make the browser draw 60 frames a second in the meantime. */
+const flash = 250;
+const flashes = new WeakMap();
+
+function color(element) {
+  clearTimeout(flashes.get(element));
+  element.dataset.flash = '';
+  flashes.set(element, setTimeout(() => element.removeAttribute('data-flash'), flash));
+}
+
 /** Shows a price, and an arrow for its direction if the last price was of the same symbol.
  * @param {HTMLElement} element @param {string} [price] as a number, to compare @param {string} [text] as it is shown @param {string} [whose] */
 export function setPrice(element, price = '', text = '–', whose = '') {
@@ -16,9 +26,7 @@ export function setPrice(element, price = '', text = '–', whose = '') {
   const isComparable = before && price && last === whose && Number(before) !== Number(price);
   if (isComparable) element.dataset.went = Number(price) > Number(before) ? 'up' : 'down';
   else if (last !== whose) delete element.dataset.went;
-  if (!isComparable) return undefined;
-  // The animation alternates between two names, so that it restarts without a layout.
-  element.dataset.flash = element.dataset.flash === 'a' ? 'b' : 'a';
+  if (isComparable && element.matches('.price')) color(element);
   return undefined;
 }
 
@@ -36,8 +44,22 @@ export function press(group, isPressed) {
   for (const button of group.querySelectorAll('button')) button.setAttribute('aria-pressed', String(isPressed(button)));
 }
 
+// To read a style makes the browser compute the styles of everything that was changed before in the same frame.
+const styles = new Map();
+
+function style(name) {
+  if (!styles.has(name)) styles.set(name, getComputedStyle(document.body).getPropertyValue(name).trim());
+  return styles.get(name);
+}
+
+/** Reads the style sheet again, because the theme or the size of the window has changed. */
+export function forgetStyles() { styles.clear(); }
+
 /** A colour of the style sheet. @param {string} name */
-export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+export const colour = (name) => style(`--${name}`);
+
+/** The font of small texts, for a canvas. */
+export const smallFont = () => `${pixels('small')}px ${style('font-family')}`;
 
 /** The parts of a color. @param {string} text as in `#8eabff` @returns {number[]} */
 export const rgb = (text) => [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
@@ -61,7 +83,7 @@ export function hatched(context, left, top, width, height) {
 }
 
 /** A length of the style sheet, in pixels. @param {string} name */
-export const pixels = (name) => parseFloat(getComputedStyle(document.documentElement).getPropertyValue(`--${name}`)) || 0;
+export const pixels = (name) => parseFloat(style(`--${name}`)) || 0;
 
 /** Shows the state of a panel in words. @param {HTMLElement} element @param {{shown: string, words: string, error?: string}} look @param {string} [words] instead */
 export function setState(element, { shown, words, error }, text = words) {
@@ -70,18 +92,22 @@ export function setState(element, { shown, words, error }, text = words) {
   if (element.title !== (error ?? '')) element.title = error ?? '';
 }
 
+const sizes = new WeakMap();
+
 /** Keeps the width of an element in `state.width`, px, and calls `changed` first and after changes. To read the width in each frame would make the
  * browser lay out the page. @param {HTMLElement} element @param {{width: number}} state @param {() => void} changed */
 export function watchWidth(element, state, changed) {
   new ResizeObserver(([{ contentRect }]) => {
     state.width = contentRect.width;
+    sizes.set(element, { width: Math.round(contentRect.width), height: Math.round(contentRect.height) });
     changed();
   }).observe(element);
 }
 
 /** Fits a canvas to its size on the page and the screen's pixels. @returns {{context: CanvasRenderingContext2D, width: number, height: number}} */
 export function fitted(canvas) {
-  const [ratio, { clientWidth: width, clientHeight: height }] = [devicePixelRatio, canvas];
+  const ratio = devicePixelRatio;
+  const { width, height } = sizes.get(canvas) ?? { width: canvas.clientWidth, height: canvas.clientHeight };
   if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);

@@ -8,6 +8,9 @@ import { prefixOf } from './venues.js';
 /** How many of the quietest streams are asked about at a time, and from which silence on, ms. */
 const [mostAsked, quiet] = [4, 1500];
 
+/** A reason without its details, so that it fits into the header. @param {string} text */
+const brief = (text) => text.split(': ')[0].replace(/ without a closing handshake$/, '');
+
 /** Whether the gateway polls a stream. The age of such a stream is shown in the list of streams. @param {string} name */
 const isPolled = (name) => /^([^:]*:)?!funding|@(openInterest|fundingRate|longShortRatio)/.test(name);
 
@@ -48,8 +51,11 @@ export class Header {
     Object.assign($('connection').dataset, { state, level });
     set($('connection'), word);
     const lasting = isTrouble && !this.#access.isAsking ? `for ${age(performance.now() - this.#troubleSince)}` : '';
-    set($('health'), [lasting, detail, level === 'bad' && state === 'open' ? this.#reason : ''].filter(Boolean).join(' · '));
-    $('health').title = $('health').textContent;
+    // That the venue is down has its own reason.
+    const reason = level === 'bad' && state === 'open' && word !== 'Venue down' ? this.#reason : '';
+    set($('health'), [lasting, detail, brief(reason)].filter(Boolean).join(' · '));
+    // The connection log has the whole reason too.
+    $('health').title = [lasting, detail, reason].filter(Boolean).join(' · ');
     this.#showLines(word);
     this.#showTimes(shown);
   }

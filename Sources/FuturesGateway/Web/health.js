@@ -19,7 +19,7 @@ export function judge({ connection, shown, refused = 0, isAsking, lines, ready =
   if (lost && !well) return { level: 'bad', word: 'Venue lost', detail: 'Values are frozen. Reconnecting automatically.' };
   if (old && !well) return { level: 'bad', word: 'No new data', detail: 'Expected data did not arrive.' };
   const trouble = connection === 'open' && active.length && !well && ready.match(/^(?:no data flows from|.*has not listed its symbols)[^\n]*/);
-  if (trouble) return { level: 'bad', word: 'Venue down', detail: `${trouble[0].replace(/^no data flows.*?; /, '').replace(/\.$/, '')}. The page starts automatically once data arrives.` };
+  if (trouble) return { level: 'bad', word: 'Venue down', detail: `${trouble[0].replace(/^no data flows.*?; /, '').replace(/ for http\S+?(?=:? )/, '').replace(/\.$/, '')}. The page starts automatically once data arrives.` };
   if (connection === 'connecting' || (active.length && !well && !failed)) return { level: 'idle', word: 'Connecting', detail: '' };
   if (!active.length) return paused ? { level: 'paused', word: 'Paused', detail: 'No value on this page is updated.' } : { level: 'idle', word: 'No streams', detail: '' };
   const parts = [[lost, 'recovering'], [old, 'stale'], [failed, 'failed'], [refused, 'refused'], [paused, 'paused']].filter(([number]) => number);

@@ -1,7 +1,7 @@
 // The panel with the sizes of the order book over time.
 
 import { crosshair } from './crosshair.js';
-import { $, colour, fitted, hatched, pixels, rgb, set, setState, watchWidth } from './dom.js';
+import { $, colour, fitted, hatched, rgb, set, setState, smallFont, watchWidth } from './dom.js';
 import { clock, grouped, notional, short, unitsOf } from './format.js';
 import { HeatModel, most, period } from './heatmodel.js';
 import { paint } from './heatpixels.js';
@@ -64,7 +64,7 @@ export class Heat {
     }
     const half = last.middle * Number($('heat-reach').value);
     const decimals = this.#view.decimals(symbol);
-    context.font = `${pixels('small')}px ${getComputedStyle(this.#canvas).fontFamily}`;
+    context.font = smallFont();
     const right = Math.ceil(context.measureText(grouped((last.middle + half).toFixed(decimals), decimals)).width) + 8;
     const scale = { now, low: last.middle - half, high: last.middle + half, width: width - right, height: height - bottom, decimals };
     this.#canvas.dataset.right = String(right);
@@ -128,7 +128,7 @@ export class Heat {
     const { pointed, scale } = this.#state;
     const { base, quote } = unitsOf(this.#view.symbol ?? '');
     if (!scale) return set($('heat-read'), '');
-    if (!pointed || pointed.x > scale.width || pointed.y > scale.height) return set($('heat-read'), `Since ${clock(this.#model.samples[0].time)}; strongest color: ${short(this.#model.range.strongest)} ${base} or more`);
+    if (!pointed || pointed.x > scale.width || pointed.y > scale.height) return set($('heat-read'), `Since ${clock(this.#model.samples[0].time)}; strongest color: ≥ ${short(this.#model.range.strongest)} ${base}`);
     const time = scale.now - ((scale.width - pointed.x) / (scale.width / most)) * period;
     const price = scale.high - (pointed.y / scale.height) * (scale.high - scale.low);
     const size = this.#model.at(time, price);

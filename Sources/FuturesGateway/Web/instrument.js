@@ -60,6 +60,7 @@ export class Instrument {
 
   #title(price, symbol, { shown }) {
     const demo = document.body.classList.contains('demo') ? 'DEMO ' : '';
-    document.title = price ? `${demo}${price} ${label(symbol)}${shown === 'live' ? '' : ` · ${shown === 'connecting' ? 'connecting' : 'not live'}`}` : `${demo}FuturesGateway`;
+    const title = price ? `${demo}${price} ${label(symbol)}${shown === 'live' ? '' : ` · ${shown === 'connecting' ? 'connecting' : 'not live'}`}` : `${demo}FuturesGateway`;
+    if (document.title !== title) document.title = title;
   }
 }

@@ -2,8 +2,8 @@
 
 import { pixels, set } from './dom.js';
 
-/** The usual height of a row is reduced to show this many levels of a side, but not below the smallest height, px. */
-const [wanted, smallest, fewest] = [20, 15, 8];
+/** The usual height of a row is reduced to show this many levels of a side, but not below the smallest height of the style sheet. */
+const [wanted, fewest] = [20, 8];
 /** The height of the table's head and middle, px. */
 const rest = 56;
 
@@ -33,7 +33,7 @@ export class LadderRows extends EventTarget {
   /** Sets the number of rows that fit. */
   fit() {
     const room = (this.#box.clientHeight - rest) / 2;
-    const height = Math.max(Math.min(pixels('row'), smallest), Math.min(pixels('row'), Math.floor(room / wanted)));
+    const height = Math.max(Math.min(pixels('row'), pixels('smallest')), Math.min(pixels('row'), Math.floor(room / wanted)));
     const count = Math.max(fewest, Math.floor(room / height));
     this.#table.style.setProperty('--level', `${height}px`);
     for (const side of ['asks', 'bids']) {

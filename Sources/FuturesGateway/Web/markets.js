@@ -65,7 +65,7 @@ export class Markets {
       const isBy = button.dataset.by === by;
       button.closest('th').setAttribute('aria-sort', isBy ? (this.#state.order.isRising ? 'ascending' : 'descending') : 'none');
     }
-    this.show();
+    this.measure();
   }
   /** The arrow keys move through the symbols in the shown order. */
   #press(event) {

@@ -6,7 +6,7 @@ import { Alerts } from './alerts.js';
 import { Charts } from './charts.js';
 import { Depth } from './depth.js';
 import { Derivatives } from './derivatives.js';
-import { $ } from './dom.js';
+import { $, forgetStyles } from './dom.js';
 import { Drawer } from './drawer.js';
 import { Freshness } from './freshness.js';
 import { Header } from './header.js';
@@ -81,6 +81,7 @@ view.addEventListener('change', () => {
 
 /** Draws everything again, because the type, the colors or the time zone have changed. */
 function measureAll() {
+  forgetStyles();
   for (const panel of Object.values(panels)) panel.measure?.();
   for (const time of document.querySelectorAll('time[data-at]')) time.textContent = zone.clock(Number(time.dataset.at));
   alarm.show();
@@ -121,7 +122,10 @@ feed.addEventListener('connection', ({ detail }) => {
 $('pause').addEventListener('click', togglePause);
 $('retry').addEventListener('click', () => feed.retry());
 bindKeys({ picker, star, alarm, venues: panels.venues, charts, drawer, settings, layout }, togglePause);
-addEventListener('resize', planAll);
+addEventListener('resize', () => {
+  forgetStyles();
+  planAll();
+});
 // Ages and countdowns advance without events.
 setInterval(() => plan('instrument', 'streams', 'venues', 'derivatives'), 500);
 setInterval(() => plan('charts', 'ladder', 'trades', 'markets', 'depth'), 1000);

@@ -1,6 +1,6 @@
 // The drawing of past values: bars around zero, or a line. Missing values are gaps and are hatched.
 
-import { colour, fitted, hatched, pixels } from './dom.js';
+import { colour, fitted, hatched, smallFont } from './dom.js';
 
 /** The room for the numbers, and for the times, px. */
 const rightOf = (rows, write, pen) => Math.ceil(Math.max(...rows.map(({ value }) => pen.measureText(write(value)).width), 0)) + 8;
@@ -23,7 +23,7 @@ export function usualPeriod(rows) {
  * @returns {{at: (x: number) => object|undefined}} the value at a place, px */
 export function draw(canvas, rows, { isBars, isAged, write, brief }) {
   const { context, width: whole, height: full } = fitted(canvas);
-  context.font = `${pixels('small')}px ${getComputedStyle(canvas).fontFamily}`;
+  context.font = smallFont();
   const [width, height] = [whole - rightOf(rows, write, context), full - bottom];
   if (rows.length < 2 || width < 20) return { at: () => undefined };
   const period = usualPeriod(rows);
