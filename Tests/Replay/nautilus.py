@@ -65,6 +65,7 @@ class Imbalance(Strategy):
 
     def on_trade_tick(self, tick):
         self.trades[self.symbols[tick.instrument_id]][str(tick.trade_id)] = [repr(float(str(tick.price))), repr(float(str(tick.size)))]
+        self.changed.set()
 
     def on_bar(self, bar):
         self.bars[self.symbols[bar.bar_type.instrument_id]][str(bar.ts_event)] = list(map(str, (bar.open, bar.high, bar.low, bar.close, bar.volume)))
@@ -170,6 +171,10 @@ class Run:
         running = asyncio.create_task(self.node.run_async())
         end, undecided = await self.replay()
         watched = self.strategy
+        # Trades have a socket of their own, on which the last ones may still be on their way.
+        for symbol in self.options.symbols:
+            last = await self.past.trade_id(symbol)
+            await watched.until(lambda: last is None or str(last) in watched.trades[symbol], lambda: f"{symbol}: trade {last} has not arrived")
         final = {symbol: strategy.digest(*levels(watched.cache.order_book(instrument))) for symbol, instrument in watched.ids.items()}
         print(json.dumps({"version": importlib.metadata.version("nautilus_trader"), "fills": watched.fills, "final": final, "books": watched.books,
                           "trades": watched.trades, "bars": watched.bars, "reconnects": self.past.reconnects, "end": end, "undecided": undecided}), flush=True)

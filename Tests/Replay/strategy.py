@@ -58,6 +58,11 @@ class Past:
         """Lets time pass, such as `ms=1000` or `messages=1`; the state of the replay after that."""
         return await self.ask(f"/replay/step?{length}", "POST")
 
+    async def trade_id(self, symbol):
+        """The id of the newest aggregate trade; None if the gateway has none."""
+        trades = await self.ask(f"/fapi/v1/aggTrades?symbol={symbol}&limit=1")
+        return trades[-1]["a"] if isinstance(trades, list) and trades else None
+
     async def update_id(self, symbol):
         """The update id of the gateway's book; None if it is not live. The client has this book soon."""
         status = await self.ask(f"/streams/{symbol.lower()}@depth@100ms/status")
