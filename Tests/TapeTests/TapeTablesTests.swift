@@ -51,6 +51,9 @@ import Zlib
         #expect(read(.full, 5...7) == ["5", "6", "7"])
         #expect(read(.delta, 8...8) == ["8"])
         #expect(read(.full, 6...9) == ["9"])
+        #expect(read(.full, 3...9) == ["3", "4"], "the snapshot came after the first message")
+        #expect(read(.delta, 20...21) == ["20", "21"])
+        #expect(read(.full, 8...22) == (10...19).map(String.init) + ["22"], "a snapshot fills the gap")
         #expect(read(.full, 1...2) == ["1", "2"], "the venue has started its numbers again")
         #expect(read(.delta, 3...3) == ["3"])
     }

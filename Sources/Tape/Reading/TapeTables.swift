@@ -48,6 +48,8 @@ package struct TapeTables {
     private var names: [String: FuturesServiceStreamName] = [:]
     /// By stream: the newest row that was written, so that snapshots repeat none.
     private var newest: [String: UInt64] = [:]
+    /// By stream: the numbers of all rows of lists that were written.
+    private var written: [String: RangeSet<UInt64>] = [:]
     /// By symbol.
     private var lastPrices: [String: String] = [:]
     /// The books whose changes continue a snapshot in their table.
@@ -151,8 +153,12 @@ package struct TapeTables {
         let key = content.streamName.description
         guard let last = rows.last.map(number) else { return [] }
         let before = newest.updateValue(last, forKey: key)
-        guard content.kind == .full, let before, before <= last else { return rows }
-        return rows.filter { number($0) > before }
+        if content.kind == .full, let before, before > last { written[key] = nil }
+        // A snapshot may also have rows before the first one, and between two others.
+        let known = written[key, default: RangeSet()]
+        let new = content.kind == .full ? rows.filter { !known.contains(number($0)) } : rows
+        for row in new where number(row) < .max { written[key, default: RangeSet()].insert(contentsOf: number(row)..<number(row) + 1) }
+        return new
     }
 
     /// Whether a value differs from the last one that was written.
