@@ -42,7 +42,12 @@ class Chromium:
         await self.socket.close()
         if self.process.returncode is None:
             self.process.terminate()
-        await self.process.wait()
+        try:
+            await asyncio.wait_for(self.process.wait(), 10)
+        except TimeoutError:
+            # A browser that was stopped often may not end by itself.
+            self.process.kill()
+            await self.process.wait()
         self.drain.cancel()
         shutil.rmtree(self.profile, ignore_errors=True)
 
