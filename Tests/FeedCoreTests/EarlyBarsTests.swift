@@ -267,6 +267,18 @@ struct EarlyBarsTests {
         #expect(rows.map(\.closing) == [.provisional], "the next one begins with the venue's message, because months differ in length")
     }
 
+    @Test func aBarThatNeverEndsAsksForNothing() {
+        var harness = live()
+        var bar = message(100, 1...6)
+        var kline = bar.kline
+        kline.closeTime = .max
+        bar = EarlyBar(kline: kline, firstTradeID: 1, lastTradeID: 6, closing: .open)
+        receive(bar, at: 6_006_000, &harness)
+        harness.forgetEffects()
+        let deadline = harness.core.nextDeadline
+        #expect(deadline.map { $0 > harness.now + .milliseconds(50) } ?? true, "\(String(describing: deadline)), now \(harness.now)")
+    }
+
     @Test func absurdNumbersTrapNowhere() {
         var bars = EarlyBars(length: 60_000)
         var random = SplitMix64(seed: 7)

@@ -32,8 +32,8 @@ extension StreamMachine {
         let (passed, isAbsurd) = time.subtractingReportingOverflow(closeTime)
         guard !isAbsurd else { return }
         guard passed >= patience else {
-            let wait = min(patience.subtractingReportingOverflow(passed).partialValue, 3_600_000)
-            return feed.wake(at: feed.now.instant + .milliseconds(max(wait, 1)))
+            let (left, isAbsurd) = patience.subtractingReportingOverflow(passed)
+            return feed.wake(at: feed.now.instant + .milliseconds(isAbsurd ? 3_600_000 : min(max(left, 1), 3_600_000)))
         }
         barEnd.asked += 1
         askWhetherBarEnded(&feed)
@@ -56,7 +56,7 @@ extension StreamMachine {
     /// Closes bars of an answer that had ended when it was requested.
     func closeEnded(_ bars: inout [Kline], askedAt: Instant, _ feed: borrowing FeedContext) {
         guard content.openBarEnd != nil, let time = feed.upstreams[traits.upstream].clock.time(at: askedAt) else { return }
-        for place in bars.indices where bars[place].closeTime.addingReportingOverflow(Self.barPatience).partialValue <= time {
+        for place in bars.indices where bars[place].closeTime <= time &- Self.barPatience {
             bars[place].isClosed = true
         }
     }
