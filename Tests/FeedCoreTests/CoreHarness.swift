@@ -145,6 +145,16 @@ struct CoreHarness {
     }
 }
 
+extension FeedEvent {
+    /// The content of a fetch or an update; nil for other events.
+    var content: FuturesServiceFeedContent? {
+        switch kind {
+        case .fetched(let content), .updated(let content): content
+        default: nil
+        }
+    }
+}
+
 extension ObserverID {
     static let one = ObserverID(1)
     static let two = ObserverID(2)

@@ -21,7 +21,7 @@ struct EarlyBarsDayTests {
     }
 }
 
-/// A venue with five symbols, a connection that fails, a gateway that is killed, and a reader who keeps what it was sent.
+/// A venue with five symbols, a connection that fails, a gateway that is killed, and a reader that keeps each row.
 private struct EarlyDay {
     private struct Delivery {
         let at: Int64
@@ -62,7 +62,7 @@ private struct EarlyDay {
     private var isConnected = true
     /// When the connection was lost and stood again, ms.
     private var breaks: [ClosedRange<Int64>] = []
-    /// What the reader has, and what it had when a bar was closed early.
+    /// The newest row of each bar, and its values when it was closed early.
     private var known: [FuturesServiceStreamName: [Int64: EarlyBar]] = [:]
     private var provisional: [FuturesServiceStreamName: [Int64: (kline: Kline, afterMs: Int64)]] = [:]
     private var truth: [FuturesServiceStreamName: [Int64: EarlyBar]] = [:]
@@ -295,7 +295,7 @@ private struct EarlyDay {
         return bars.suffix(count)
     }
 
-    /// Takes in what the reader was sent and what is requested.
+    /// Performs the effects: sends requests to REST, and events to the reader.
     private mutating func read() {
         for effect in harness.effects {
             switch effect {
@@ -311,13 +311,7 @@ private struct EarlyDay {
     }
 
     private mutating func read(_ event: FeedEvent) {
-        let content: FuturesServiceFeedContent
-        switch event.kind {
-        case .fetched(let fetched): content = fetched
-        case .updated(let updated): content = updated
-        default: return
-        }
-        guard case .earlyBar(let rows) = content.rows else { return }
+        guard case .earlyBar(let rows) = event.content?.rows else { return }
         for row in rows {
             let before = known[event.stream]?[row.key]
             known[event.stream, default: [:]][row.key] = row

@@ -153,6 +153,22 @@ struct EarlyBarsTests {
         #expect(closings(harness) == [.confirmed, .open])
     }
 
+    @Test func aTradeThatArrivesAfterItsBarWasClosedCorrectsTheBar() {
+        var harness = live()
+        harness.pass(.seconds(50))
+        answerInquiry([message(100, 1...5).kline], &harness)
+        harness.forgetEffects()
+        harness.pass(.milliseconds(5_200))
+        answerInquiry([message(100, 1...5).kline], &harness)
+        #expect(closings(harness) == [.provisional])
+        receive([trade(6, at: 6_059_990)], &harness)
+        #expect(closings(harness) == [.corrected] && bars(harness).last?.kline == message(100, 1...6, isClosed: true).kline)
+        receive([trade(7, at: 6_060_300)], &harness)
+        receive(message(100, 1...6, isClosed: true), at: 6_062_000, &harness)
+        #expect(closings(harness) == [.corrected, .open])
+        #expect(harness.core.counters.earlyBars.corrected == 1)
+    }
+
     @Test func aTradeThatRESTKnowsAndTheStreamLacksKeepsTheBarOpen() {
         var harness = live()
         harness.pass(.milliseconds(55_200))

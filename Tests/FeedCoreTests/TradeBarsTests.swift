@@ -270,13 +270,7 @@ private struct TradingDay {
     private mutating func read() {
         requests += harness.effects.compactMap { if case .fetch(_, let request) = $0 { request } else { nil } }
         for event in harness.events {
-            let content: FuturesServiceFeedContent
-            switch event.kind {
-            case .fetched(let fetched): content = fetched
-            case .updated(let updated): content = updated
-            default: continue
-            }
-            guard case .bar(let rows) = content.rows else { continue }
+            guard case .bar(let rows) = event.content?.rows else { continue }
             for bar in rows { bars[bar.kline.openTime] = bar }
         }
         harness.forgetEffects()

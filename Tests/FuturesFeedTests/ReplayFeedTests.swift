@@ -16,7 +16,7 @@ import Testing
         mutating func next() -> PlayedRecord? { records.popFirst() }
     }
 
-    /// Notes what it receives, and lets the replay wait for its readers.
+    /// Notes events and messages, and lets the replay wait for its readers.
     private final class Listener: FeedListener {
         private let state = NIOLockedValueBox((words: [String](), waiting: [@Sendable () -> Void](), holds: false))
         var words: [String] { state.withLockedValue { $0.words } }

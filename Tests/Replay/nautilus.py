@@ -10,17 +10,16 @@ import argparse
 import asyncio
 import importlib.metadata
 import json
+import pathlib
+import sys
 
 import strategy
-from nautilus_trader.adapters.binance.common.enums import BinanceTimeInForce as Force
 
-# The client cannot read a list of symbols with these kinds of orders, neither here nor at a venue that has them.
-for name in ("RPI", "HIDDEN"):
-    if name not in Force.__members__:
-        member = object.__new__(Force)
-        member._name_ = member._value_ = name
-        Force._member_map_[name] = Force._value2member_map_[name] = member
-        Force._member_names_.append(name)
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "Sockets/drivers"))
+
+import order_kinds  # noqa: E402
+
+order_kinds.add()
 
 from nautilus_trader.adapters.binance import BINANCE, BinanceAccountType, BinanceDataClientConfig, BinanceLiveDataClientFactory  # noqa: E402
 from nautilus_trader.adapters.sandbox.config import SandboxExecutionClientConfig  # noqa: E402

@@ -28,7 +28,7 @@ import Testing
         func size(_ kilobytes: Int) -> RingQuota.Size { RingQuota.Size(bytes: UInt64(kilobytes) << 10, events: 16) }
         var quotas = RingQuotas(of: 8 << 20, count: 3)
         quotas.settle([[size(1024)], Array(repeating: size(256), count: 100), []], within: 4 << 20)
-        #expect(quotas[0].bytes == 8 << 20 && quotas[2].bytes == 8 << 20, "what they have fits into their parts")
+        #expect(quotas[0].bytes == 8 << 20 && quotas[2].bytes == 8 << 20, "their events fit into their parts")
         #expect(quotas[1].bytes == 16 << 10 && quotas.least.bytes == quotas[1].bytes && quotas.isShort)
         quotas.settle([[size(1024)], [size(256)], []], within: 4 << 20)
         #expect(!quotas.isShort)

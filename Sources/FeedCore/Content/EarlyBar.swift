@@ -8,7 +8,7 @@ public struct EarlyBar: Equatable, Sendable {
         case provisional
         /// The venue. If the bar was provisional, it had the same values.
         case confirmed
-        /// The venue. The bar was closed before with other values.
+        /// The venue, or a trade that arrived late. The bar was closed before with other values.
         case corrected
     }
 

@@ -236,14 +236,18 @@ struct EarlyBars: Sendable {
     private mutating func place(_ rows: [EarlyBar], byClock: Bool = false, limit: Int) -> FeedRows {
         var changed: [EarlyBar] = []
         for row in rows {
-            let before = table.known(row.key)?.closing
-            // An open bar that follows a closed one in the same update may have been closed by an earlier message.
-            if row.closing == .open, let before, before != .open { continue }
-            guard let new = table.update([row], rule: .byKey, limit: limit).first else { continue }
+            let before = table.known(row.key)
+            guard let new = table.update([unopened(row, before)], rule: .byKey, limit: limit).first else { continue }
             changed.append(new)
-            count(new.closing, after: before ?? .open, byClock: byClock)
+            count(new.closing, after: before?.closing ?? .open, byClock: byClock)
         }
         return .earlyBar(changed)
+    }
+
+    /// The row, unless trades make another one of a closed bar. With more trades than before, it corrects the bar. Otherwise the bar stays as it is.
+    private func unopened(_ row: EarlyBar, _ known: EarlyBar?) -> EarlyBar {
+        guard let known, known.closing != .open, !row.isFinal else { return row }
+        return row.kline.tradeCount > known.kline.tradeCount ? row.closed(.corrected) : known
     }
 
     private mutating func count(_ closing: EarlyBar.Closing, after before: EarlyBar.Closing, byClock: Bool) {

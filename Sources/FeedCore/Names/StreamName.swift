@@ -194,6 +194,9 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
         return .earlyKline(symbol: symbol, interval: interval).at(venue: prefix.map(String.init))
     }
 
+    /// The name of the venue's own stream with the same content, which permissions of bots name.
+    package var venueName: String { channel == .earlyKline ? String(description.dropLast(Self.earlySuffix.count)) : description }
+
     /// The name by which the venue's sockets know the stream.
     package var socketName: String { channel == .earlyKline ? String(local.dropLast(Self.earlySuffix.count)) : local }
 

@@ -45,7 +45,7 @@ struct VenueHandlers: Sendable {
         if case .some(.none) = maxAge {
             return responder.respond(Self.response(VenueRefusal(code: -1100, "maxAge must be milliseconds, 0 or more.")))
         }
-        if case .stream(let reading) = answer, !caller.principal.permission.allows(stream: reading.name.description) {
+        if case .stream(let reading) = exact, !caller.principal.permission.allows(stream: reading.name.description) {
             mirror.hub.gatekeeper.count(.forbidden)
             return responder.respond(Self.response(Self.forbidden))
         }

@@ -216,7 +216,7 @@ extension EventHub {
         switch gatekeeper.standing(of: connection.holder.principal, at: now) {
         case .expired: end(number, code: "expired", reason: "The credential has expired; reconnect with a new one.")
         case .good(let principal)
-        where principal.permission.allows(.read) && connection.streams.allSatisfy({ principal.permission.allows(stream: $0.description) }):
+        where principal.permission.allows(.read) && connection.permissionNames.allSatisfy(principal.permission.allows(stream:)):
             state.value.readers.renew(connection, principal)
             guard let end = principal.permission.expiresAt else { return }
             // At most one minute, because the clock may be set in the meantime.

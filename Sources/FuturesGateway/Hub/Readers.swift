@@ -9,6 +9,8 @@ final class Reader {
     /// The principal that opened the connection controls it under this id.
     let id: ReaderID
     var streams: [FuturesServiceStreamName]
+    /// The names that a permission must allow. A socket has asked for the venue's streams, also where its bars are closed early.
+    var permissionNames: [String] { streams.map { socket == nil ? $0.description : $0.venueName } }
     var options: ConnectionOptions
     fileprivate(set) var holder: Readers.Holder
     /// Its share of the limits.

@@ -4,15 +4,9 @@ import threading
 
 
 def nautilus(verdict):
-    from nautilus_trader.adapters.binance.common.enums import BinanceTimeInForce as Force
-    # The client cannot read a list of symbols with these kinds of orders, neither here nor at a venue that has them.
-    for name in ("RPI", "HIDDEN"):
-        if name not in Force.__members__:
-            member = object.__new__(Force)
-            member._name_ = member._value_ = name
-            Force._member_map_[name] = Force._value2member_map_[name] = member
-            Force._member_names_.append(name)
-            verdict.note(f"BinanceTimeInForce has no {name}; the driver adds it")
+    from . import order_kinds
+    for name in order_kinds.add():
+        verdict.note(f"BinanceTimeInForce has no {name}; the driver adds it")
     from nautilus_trader.adapters.binance import BINANCE, BinanceAccountType, BinanceDataClientConfig, BinanceLiveDataClientFactory
     from nautilus_trader.config import InstrumentProviderConfig, LoggingConfig, StrategyConfig, TradingNodeConfig
     from nautilus_trader.live.node import TradingNode

@@ -40,6 +40,7 @@ import FuturesGatewayClient
                 let id = service.content(of: stream)?.id.description ?? "-"
                 say("\(now) \(stream) \(state) \(id)")
             }
+            // An app may draw at any moment, also between two events. So the states are sampled, and no event can be awaited.
             try? await Task.sleep(for: .milliseconds(5))
         }
     }
