@@ -250,6 +250,28 @@ final class SocketClient: WebSocketReceiver {
         }
     }
 
+    @Test func aKeyForBarsReadsThemAlsoWhereTheyAreClosedEarly() async throws {
+        let key = "a-key-of-more-than-128-bits-for-a-bot"
+        let keys = try APIKeys(json: #"{"bot":{"hash":"\#(APIKeys.hash(of: key))","streams":["btcusdt@kline_1m"]}}"#)
+        func configure(_ configuration: inout GatewayConfiguration) {
+            configuration.access.keys = keys
+            configuration.closesBarsEarly = true
+            configuration.events.sockets.closesBarsEarly = true
+        }
+        try await House.open(configure: configure) { house in
+            try await house.awaitReadiness()
+            let bars = try await house.client.get("/fapi/v1/klines?symbol=BTCUSDT&interval=1m&limit=2", ["X-API-Key": key])
+            #expect(bars.status == 200, "\(bars.text)")
+            #expect(try await house.client.get("/fapi/v1/klines?symbol=ETHUSDT&interval=1m&limit=2", ["X-API-Key": key]).status == 403)
+            let (client, connection) = try await SocketClient.open(house, "/stream?streams=btcusdt@kline_1m", headers: [("X-API-Key", key)])
+            _ = try await client.text { $0.hasPrefix(#"{"stream":"btcusdt@kline_1m","data":{"e":"kline","#) }
+            connection.send(text: #"{"method":"LIST_SUBSCRIPTIONS","id":8}"#)
+            #expect(try await client.text { !$0.hasPrefix(#"{"stream":"#) } == #"{"result":["btcusdt@kline_1m"],"id":8}"#)
+            house.gateway.replace(AccessRules(keys: keys))
+            _ = try await client.text { $0.hasPrefix(#"{"stream":"btcusdt@kline_1m","#) }
+        }
+    }
+
     @Test func aGatewayThatStopsSaysSo() async throws {
         try await House.open { house in
             let (client, _) = try await SocketClient.open(house, "/ws")
