@@ -7,9 +7,9 @@ package struct Ingest {
     package private(set) var core: FeedCore
     private var instant: Int64 = 0
     private let dialect: FuturesDialect
-    /// As the gateway has them: the names of one connection's streams.
-    private var names: [ConnectionID: StreamNames] = [:]
-    private let otherNames = StreamNames()
+    /// The dialect's state of each connection, as the gateway's engine has it.
+    private var sessions: [ConnectionID: any DialectSession] = [:]
+    private let otherSession: any DialectSession
     /// Empty; its memory is for the next effects, as the gateway's engine has it.
     private var effects: [FeedEffect] = []
     /// The connection each stream was subscribed on.
@@ -20,6 +20,7 @@ package struct Ingest {
     /// - Parameter first: the first frame of each stream, in the streams' order.
     package init(_ streams: [FuturesServiceStreamName], first: [[UInt8]], complete: @escaping (FuturesServiceStreamName) -> FeedRows?) {
         dialect = FuturesDialect(venue: .aster)
+        otherSession = dialect.session(endpoint: 0, subprotocol: nil)
         var configuration = FeedCore.Configuration()
         configuration.weightLimit = 100_000_000
         let dialect = dialect
@@ -48,13 +49,11 @@ package struct Ingest {
     private mutating func answer(_ effect: FeedEffect, _ complete: (FuturesServiceStreamName) -> FeedRows?) -> [FeedEffect] {
         switch effect {
         case .connect(let id, _, _, _):
-            names[id] = StreamNames()
+            sessions[id] = dialect.session(endpoint: 0, subprotocol: nil)
             return core.step(.opened(id), now: now)
         case .subscribe(let id, let names, let request):
-            for name in names {
-                connections[name] = id
-                self.names[id]?.remember(name)
-            }
+            for name in names { connections[name] = id }
+            _ = sessions[id]?.subscribe(names, request: request)
             return core.step(.received(id, .acknowledged(request: request)), now: now)
         case .fetch(let name, let request):
             guard let rows = complete(name) else { return [] }
@@ -66,9 +65,8 @@ package struct Ingest {
     /// Frame to event: nothing is kept.
     @inline(never)
     package func decode(_ frame: [UInt8], on id: ConnectionID? = nil) -> UpstreamEvent? {
-        let names = id.flatMap { self.names[$0] } ?? otherNames
         var decoded: UpstreamEvent?
-        frame.withUnsafeBufferPointer { bytes in dialect.decode(bytes, names: names) { decoded = $0 } }
+        (id.flatMap { sessions[$0] } ?? otherSession).receive(frame.span) { if case .event(let event) = $0 { decoded = event } }
         return decoded
     }
 
@@ -97,16 +95,14 @@ package struct Ingest {
 
     /// Decodes and merges one frame on its stream's connection, as the gateway does: what is decoded goes to the core at once.
     package mutating func receive(_ frame: [UInt8], on known: ConnectionID? = nil, _ emit: (FeedEffect) -> Void) -> Bool {
-        let (dialect, names) = (dialect, known.flatMap { self.names[$0] } ?? otherNames)
+        let session = known.flatMap { sessions[$0] } ?? otherSession
         var effects: [FeedEffect] = []
         swap(&self.effects, &effects)
         var isReceived = false
-        frame.withUnsafeBufferPointer { bytes in
-            dialect.decode(bytes, names: names) { event in
-                guard let id = known ?? connection(of: event) else { return }
-                merge(event, on: id, &effects)
-                isReceived = true
-            }
+        session.receive(frame.span) { part in
+            guard case .event(let event) = part, let id = known ?? connection(of: event) else { return }
+            merge(event, on: id, &effects)
+            isReceived = true
         }
         for effect in effects { emit(effect) }
         effects.removeAll(keepingCapacity: true)

@@ -3,9 +3,13 @@ import Glibc
 import Rings
 import Workload
 
-/// What one core ingests, told as tables: `ingest figures`, and `ingest round KIND STAGE ROUNDS` for a tool that counts instructions. `ingest frames
-/// KIND` prints frames, one a line, and `ingest whole KIND` the nanoseconds that one takes, for a comparison with others that read the same. `ingest mirror`
-/// tells what an edge's mirror takes for the same events, as they come by the log.
+/// Measures what one core ingests.
+///
+/// - `ingest figures` prints tables.
+/// - `ingest round KIND STAGE ROUNDS` is for a tool that counts instructions.
+/// - `ingest frames KIND` prints frames, one a line, and `ingest whole KIND` the nanoseconds that one takes, to compare with programs that read the same.
+/// - `ingest events` prints the events of all kinds, to compare those of two versions.
+/// - `ingest mirror` prints what an edge's mirror takes for the same events, as the log delivers them.
 @main
 enum IngestCommand {
     static func main() {
@@ -19,6 +23,7 @@ enum IngestCommand {
             let workload = named(words[0])
             print(workload.frames.count, counted(workload, stage, rounds: rounds))
         case "frames": named(arguments.dropFirst().first).frames.forEach { print(String(decoding: $0, as: UTF8.self)) }
+        case "events": events()
         case "whole": print(nanoseconds(named(arguments.dropFirst().first), .whole))
         case "growth": growth()
         case "sweep": sweep()
@@ -35,6 +40,13 @@ enum IngestCommand {
         let workload = name.flatMap { FrameKind(rawValue: $0) }.map { Self.workload($0) } ?? mixed
         guard workload.isSound else { fatalError("the frames of \(name ?? "the mix") are not what they should be") }
         return workload
+    }
+
+    /// Prints the events that the frames become, to compare those of two versions of the gateway.
+    static func events() {
+        for workload in FrameKind.allCases.map(workload) + [mixed] {
+            for words in workload.published.compactMap(EventEncoder.words) { print(String(decoding: words.body + words.idStart, as: UTF8.self)) }
+        }
     }
 
     static var mixed: Workload { Workload(mixOf: 5000) }

@@ -135,16 +135,16 @@ extension StreamMachine {
             content = own
             endOutage(with: own.ids, &feed)
             becomeLive(&feed)
-            return publishContent(.full, delta: nil, as: FeedEvent.Kind.fetched, &feed)
+            return publishContent(.full, delta: nil, as: .fetch, &feed)
         }
         if let ids = missed.ids {
             let span = ids.upperBound &- last
             freshness.countHoles(span &- min(UInt64(missed.count), span))
-            publishContent(.delta, delta: missed, as: FeedEvent.Kind.updated, &feed)
+            publishContent(.delta, delta: missed, as: .update, &feed)
         }
         endOutage(by: missed.count > 0 ? .backfill : .continuous, missed: freshness.outage?.holes ?? 0, &feed)
         becomeLive(&feed)
-        if missed.count == 0 { publishContent(.full, delta: nil, as: FeedEvent.Kind.fetched, &feed) }
+        if missed.count == 0 { publishContent(.full, delta: nil, as: .fetch, &feed) }
     }
 
     // A stream that this feed does not have, or not completely.

@@ -227,5 +227,7 @@ package enum FeedEffect: Sendable {
     /// For readers of the venue's sockets. It follows the event with the content that the message changed.
     case passOn(VenueMessage)
     /// The same for a bar that was closed or corrected without a message of the venue. `eventTime`: ms since 1970 UTC.
-    case passOnBar(FuturesServiceStreamName, EarlyBar, eventTime: Int64)
+    ///
+    /// Indirect, because a bar is large and every frame copies an effect.
+    indirect case passOnBar(FuturesServiceStreamName, EarlyBar, eventTime: Int64)
 }

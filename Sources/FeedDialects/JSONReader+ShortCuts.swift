@@ -21,6 +21,13 @@ extension JSONReader {
         return UInt8(truncatingIfNeeded: four >> 8)
     }
 
+    /// Continues at a later place of the text.
+    @inline(__always)
+    mutating func skip(to place: UnsafePointer<UInt8>) {
+        guard let start = bytes.baseAddress else { return }
+        position = min(max(position, place - start), bytes.count)
+    }
+
     /// Reads these characters if they come next; otherwise reads nothing.
     @inline(__always)
     mutating func skip(_ text: StaticString) -> Bool {
@@ -31,20 +38,14 @@ extension JSONReader {
         return true
     }
 
-    /// Reads the pair `["1.50","2"]` in exactly this notation; otherwise reads nothing.
+    /// Reads the level `["1.50","2"]` in exactly this notation; otherwise reads nothing.
     @inline(__always)
-    mutating func plainPair() -> (DecimalString, DecimalString)? {
-        guard let start = bytes.baseAddress, bytes.count - position >= 38 else { return nil }
-        let here = start + position
-        guard here[0] == UInt8(ascii: "["), here[1] == UInt8(ascii: "\"") else { return nil }
-        var (length, secondLength) = (0, 0)
-        guard let first = DecimalString(quotedAt: here + 2, count: &length) else { return nil }
-        let behind = here + 3 + length
-        guard behind[0] == UInt8(ascii: ","), behind[1] == UInt8(ascii: "\""),
-            let second = DecimalString(quotedAt: behind + 2, count: &secondLength), behind[3 + secondLength] == UInt8(ascii: "]")
+    mutating func plainLevel() -> PriceLevel? {
+        guard let start = bytes.baseAddress, bytes.count - position >= PriceLevel.plainRoom,
+            let (level, length) = PriceLevel.read(plainAt: start + position)
         else { return nil }
-        position += 7 + length + secondLength
-        return (first, second)
+        position += length
+        return level
     }
 
     /// Reads a string that is a decimal number of at most 15 characters without a sign; otherwise reads nothing.

@@ -119,11 +119,10 @@ package struct Ring: ~Copyable {
     private var mostBytes: UInt64 { min(maximumBytes, Self.power(of: maximumBytes, atLeast: Self.leastBytes) / 8 * 7) }
     private var mostEvents: UInt64 { min(maximumEvents, Self.power(of: maximumEvents, atLeast: Self.leastEvents) / 8 * 7) }
 
-    /// The smallest power of two that is at least `number`.
+    /// The smallest power of two that is at least `number` and `least`, which is one itself; at most 2^62.
     private static func power(of number: UInt64, atLeast least: UInt64) -> UInt64 {
-        var power = least
-        while power < number, power < 1 << 62 { power *= 2 }
-        return power
+        guard number > least, number > 1 else { return least }
+        return 1 << UInt64(min(62, 64 - (number - 1).leadingZeroBitCount))
     }
 
     private mutating func evict(for length: UInt64, now: Int64, _ readers: Readers) {

@@ -49,7 +49,7 @@ import Testing
                 $0.member("isClosed", true)
             }
             json.plain(" id: ")
-            json.plain(EventID(epoch: 1, sequence: 36))
+            _ = json.plain(EventID(epoch: 1, sequence: 36))
         }
         let expected = Self.text(write)
         for capacity in 0..<expected.utf8.count + 40 {

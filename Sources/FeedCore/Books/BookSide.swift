@@ -117,14 +117,17 @@ package struct BookSide: Sendable {
         isBid ? place { $0.scaledPrice < key } : place { [price = -key] in $0.scaledPrice > price }
     }
 
+    /// How many of the best levels are searched first.
+    private static let nearest = 63
+
     /// How many levels come before a place.
     @inline(__always)
     private func place(isBefore: (PriceLevel) -> Bool) -> Int {
-        // A branchless search: a branch on a price could not be predicted.
+        // A branchless search: a branch on a price could not be predicted. But most changes are near the best price, so it begins there.
         levels.withUnsafeBufferPointer { levels in
-            guard var low = levels.baseAddress else { return 0 }
-            let start = low
-            var count = levels.count
+            guard let start = levels.baseAddress else { return 0 }
+            var (low, count) = (start, levels.count)
+            if count > Self.nearest, isBefore(low[count - Self.nearest - 1]) { (low, count) = (low + (count - Self.nearest), Self.nearest) }
             while count > 0 {
                 let half = count &>> 1
                 let isBefore = isBefore(low[half])

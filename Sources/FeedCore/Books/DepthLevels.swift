@@ -18,6 +18,24 @@ public struct PriceLevel: Equatable, Sendable {
         self.scaledPrice = scaledPrice
     }
 
+    /// How many bytes must be readable at a level of `read(plainAt:)`.
+    package static let plainRoom = 40
+
+    /// Reads `["1.50","2"]` in exactly this notation, with numbers of at most 15 characters without a sign; nil for any other text.
+    ///
+    /// - Parameter start: `plainRoom` bytes must be readable.
+    package static func read(plainAt start: UnsafePointer<UInt8>) -> (level: PriceLevel, length: Int)? {
+        guard start[0] == UInt8(ascii: "["), start[1] == UInt8(ascii: "\"") else { return nil }
+        var (length, secondLength, point) = (0, 0, 0)
+        guard let price = DecimalString(quotedAt: start + 2, count: &length, point: &point) else { return nil }
+        let behind = start + 3 + length
+        guard behind[0] == UInt8(ascii: ","), behind[1] == UInt8(ascii: "\""),
+            let quantity = DecimalString(quotedAt: behind + 2, count: &secondLength), behind[3 + secondLength] == UInt8(ascii: "]")
+        else { return nil }
+        let scaled = ScaledNumber(plainAt: start + 2, length, point: point) ?? price.scaled ?? .min
+        return (PriceLevel(price: price, quantity: quantity, scaledPrice: scaled), 7 + length + secondLength)
+    }
+
     /// Whether the price can be compared.
     package var isComparable: Bool { scaledPrice != .min }
 

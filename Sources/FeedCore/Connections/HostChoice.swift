@@ -15,10 +15,13 @@ struct HostChoice: Sendable {
     private var allowedAt: [Int: Instant] = [:]
     /// Until when a host of an upstream asked for no connections. This also applies to connections that are created in the meantime.
     private var hostAllowedAt: [Int: [Int: Instant]] = [:]
-    /// By upstream and line: the host that last delivered data. Initially each line has another host.
-    private var favourites: [Int: [Int]] = [:]
+    /// The host that last delivered data, for each line of each upstream. Initially each line has another host.
+    private var favourites: [Int]
 
-    init(_ configuration: FeedCore.Settings) { self.configuration = configuration }
+    init(_ configuration: FeedCore.Settings) {
+        self.configuration = configuration
+        favourites = (0..<configuration.all.upstreams * ConnectionPool.mostLines).map { $0 % ConnectionPool.mostLines }
+    }
 
     /// Decides what an attempt does now. If it returns a host, the attempt counts as made.
     ///
@@ -35,7 +38,8 @@ struct HostChoice: Sendable {
     /// The hosts in the order in which to try them after this many failovers.
     private func hosts(of upstream: Int, line: Int, after failovers: Int) -> [Int] {
         let count = configuration.all.hosts(of: upstream).webSocket
-        let favourite = favourites[upstream]?[line] ?? line
+        let place = upstream * ConnectionPool.mostLines + line
+        let favourite = favourites.indices.contains(place) ? favourites[place] : line
         return (0..<count).map { (favourite &+ failovers &+ $0) % count }
     }
 
@@ -46,6 +50,7 @@ struct HostChoice: Sendable {
 
     /// Records that the host delivered data.
     mutating func favour(_ host: Int, of upstream: Int, line: Int) {
-        favourites[upstream, default: Array(0..<ConnectionPool.mostLines)][line] = host
+        let place = upstream * ConnectionPool.mostLines + line
+        if favourites.indices.contains(place), favourites[place] != host { favourites[place] = host }
     }
 }

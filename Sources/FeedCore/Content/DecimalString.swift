@@ -46,10 +46,18 @@ public struct DecimalString: Hashable, Sendable, BitwiseCopyable, CustomStringCo
     ///   - count: Set to the number of characters before the closing quote.
     @inlinable @inline(__always)
     package init?(quotedAt start: UnsafePointer<UInt8>, count: inout Int) {
+        var point = 0
+        self.init(quotedAt: start, count: &count, point: &point)
+    }
+
+    /// - Parameter point: Set to the place of the point, or to the number of characters if there is none.
+    @inlinable @inline(__always)
+    init?(quotedAt start: UnsafePointer<UInt8>, count: inout Int, point: inout Int) {
         let (first, second) = (EightCharacters(at: start), EightCharacters(at: start + 8))
         var others = first.otherPlaces | second.otherPlaces << 8
         guard others != 0 else { return nil }
         var end = others.trailingZeroBitCount
+        point = end
         if start[end] == UInt8(ascii: ".") {
             others &= others &- 1
             guard end > 0, others != 0, others.trailingZeroBitCount > end + 1 else { return nil }
@@ -203,6 +211,26 @@ public struct DecimalString: Hashable, Sendable, BitwiseCopyable, CustomStringCo
             guard point - start <= 18, decimals <= 18 else { return nil }
             let value = ScaledNumber(product: whole, UInt64.powersOfTen[18]) + ScaledNumber(fraction &* UInt64.powersOfTen[18 - decimals])
             return isNegative ? -value : value
+        }
+    }
+}
+
+extension ScaledNumber {
+    /// A number times 10^18, of at most eight digits before and at most eight after its point; nil for others.
+    ///
+    /// - Parameters:
+    ///   - start: The number, which is followed by at least eight readable bytes.
+    ///   - point: The place of the point, or `count` if there is none.
+    @inline(__always)
+    init?(plainAt start: UnsafePointer<UInt8>, _ count: Int, point: Int) {
+        let digits = count - point - 1
+        guard point <= 8, digits <= 8 else { return nil }
+        let whole = EightCharacters(at: start).number(point)
+        if digits < 1 {
+            self.init(product: whole, UInt64.powersOfTen[18])
+        } else {
+            let number = whole &* UInt64.powersOfTen[digits] &+ EightCharacters(at: start + point + 1).number(digits)
+            self.init(product: number, UInt64.powersOfTen[18 - digits])
         }
     }
 }

@@ -40,6 +40,18 @@
         return ((digits & ~Self.highBits) &+ 0x7676_7676_7676_7676 | digits) & Self.highBits
     }
 
+    /// Whether any of the characters needs an escape in JSON: a quote, a backslash or a control character.
+    @inline(__always)
+    var needEscape: Bool {
+        let quotes = bits ^ 0x2222_2222_2222_2222
+        let slashes = bits ^ 0x5C5C_5C5C_5C5C_5C5C
+        let deletes = bits ^ 0x7F7F_7F7F_7F7F_7F7F
+        let found =
+            (quotes &- 0x0101_0101_0101_0101) & ~quotes | (slashes &- 0x0101_0101_0101_0101) & ~slashes
+            | (deletes &- 0x0101_0101_0101_0101) & ~deletes | (bits &- 0x2020_2020_2020_2020) & ~bits
+        return found & 0x8080_8080_8080_8080 != 0
+    }
+
     /// One bit per character that is not a digit; the first character has the lowest bit.
     @inlinable @inline(__always)
     package var otherPlaces: UInt64 { ((others >> 7) &* 0x0102_0408_1020_4080) >> 56 }

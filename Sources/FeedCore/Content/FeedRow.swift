@@ -48,6 +48,12 @@ package protocol FeedRow: Sendable, Equatable {
     /// This row, with fields that only the other source has copied from the row it replaces.
     func completed(by replaced: Self) -> Self
 
+    /// Whether `completed(by:)` copies anything.
+    func lacksFields(of replaced: Self) -> Bool
+
+    /// Whether `doubt` changes anything.
+    static var canBeDoubted: Bool { get }
+
     /// Prepares this row for a message that updates it. A part that refuses much older messages again and again has a wrong time, and loses that time.
     mutating func doubt(_ message: Self)
 
@@ -73,6 +79,9 @@ extension FeedRow {
     package var messageTime: Int64 { 0 }
     package var venueTime: Int64 { messageTime }
     package func completed(by replaced: Self) -> Self { self }
+    @inline(__always)
+    package func lacksFields(of replaced: Self) -> Bool { false }
+    package static var canBeDoubted: Bool { false }
     package mutating func doubt(_ message: Self) {}
     package var outlivingItsConnection: Self { self }
 }

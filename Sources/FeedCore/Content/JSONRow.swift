@@ -55,6 +55,7 @@ public struct JSONRow: Equatable, Sendable {
 extension JSONRow: FeedRow {
     package var key: Int { 0 }
     package func isOlder(than other: JSONRow) -> Bool { venueTime != 0 && venueTime < other.venueTime }
+    package func lacksFields(of replaced: JSONRow) -> Bool { true }
     package func completed(by replaced: JSONRow) -> JSONRow {
         guard !members.isEmpty, !replaced.members.isEmpty else { return self }
         var merged = replaced.members
@@ -85,6 +86,7 @@ extension JSONRow: FeedRow {
         }
         return isOlder ? .older : .same
     }
+    package static var canBeDoubted: Bool { true }
     package mutating func doubt(_ update: JSONRow) {
         for place in members.indices {
             if let member = update.members.first(where: { $0.name == members[place].name }) { members[place].doubt(member) }

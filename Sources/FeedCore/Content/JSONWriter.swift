@@ -22,17 +22,23 @@
 
     deinit { if !isLent { buffer.deallocate() } }
 
-    /// Writes directly into a new array. If `capacity` bytes are too few, the text is moved.
+    /// Writes a new array. A short text is written on the stack first, because an array of the right size costs less than one that may be too large.
     package static func bytes(capacity: Int, _ write: (inout JSONWriter) -> Void) -> [UInt8] {
-        var moved: [UInt8]?
-        let bytes = [UInt8](unsafeUninitializedCapacity: max(capacity, 64)) { buffer, count in
-            guard let start = buffer.baseAddress else { return }
+        guard capacity <= onStack else {
+            var writer = JSONWriter(capacity: capacity)
+            write(&writer)
+            return writer.bytes
+        }
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: onStack) { buffer in
+            guard let start = buffer.baseAddress else { return [] }
             var writer = JSONWriter(lent: start, capacity: buffer.count)
             write(&writer)
-            if writer.isLent { count = writer.count } else { moved = writer.bytes }
+            return writer.bytes
         }
-        return moved ?? bytes
     }
+
+    /// The largest text that is written on the stack, in bytes.
+    private static let onStack = 1024
 
     /// The length of the text so far, in bytes.
     package var length: Int { count }
@@ -52,10 +58,20 @@
         }
     }
 
-    /// Writes an event id.
-    package mutating func plain(_ id: EventID) {
+    /// Writes bytes of this text again, unchanged.
+    package mutating func repeating(_ part: Range<Int>) {
+        guard part.lowerBound >= 0, part.upperBound <= count else { return }
+        reserve(part.count)
+        (buffer + count).update(from: buffer + part.lowerBound, count: part.count)
+        count += part.count
+    }
+
+    /// Writes an event id, and returns where it is.
+    package mutating func plain(_ id: EventID) -> Range<Int> {
         reserve(EventID.room)
-        count += id.write(to: buffer + count)
+        let start = count
+        count += id.write(to: buffer + start)
+        return start..<count
     }
 
     /// The text so far.
@@ -267,6 +283,10 @@
     package mutating func string(_ text: String) {
         var copy = text
         copy.withUTF8 { units in
+            if let start = units.baseAddress, (1...8).contains(units.count) {
+                let eight = EightCharacters(at: start, units.count)
+                if !eight.needEscape { return quoted(eight, units.count) }
+            }
             guard Self.needEscape(units) else { return quoted(units) }
             reserve(units.count * 6 + 3)
             separate()
@@ -277,19 +297,24 @@
         }
     }
 
+    /// Writes one to eight characters that need no escape.
+    @inline(__always)
+    private mutating func quoted(_ characters: EightCharacters, _ length: Int) {
+        reserve(11)
+        separate()
+        put(UInt8(ascii: "\""))
+        UnsafeMutableRawPointer(buffer + count).storeBytes(of: characters.bits.littleEndian, as: UInt64.self)
+        count += length
+        put(UInt8(ascii: "\""))
+        needsComma = true
+    }
+
     /// Whether any of the bytes needs an escape. Eight bytes are tested at a time.
     private static func needEscape(_ units: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let start = units.baseAddress else { return false }
         var place = 0
         while units.count - place >= 8 {
-            let eight = UnsafeRawPointer(start + place).loadUnaligned(as: UInt64.self)
-            let quotes = eight ^ 0x2222_2222_2222_2222
-            let slashes = eight ^ 0x5C5C_5C5C_5C5C_5C5C
-            let deletes = eight ^ 0x7F7F_7F7F_7F7F_7F7F
-            let found =
-                ((quotes &- 0x0101_0101_0101_0101) & ~quotes | (slashes &- 0x0101_0101_0101_0101) & ~slashes
-                    | (deletes &- 0x0101_0101_0101_0101) & ~deletes | (eight &- 0x2020_2020_2020_2020) & ~eight) & 0x8080_8080_8080_8080
-            if found != 0 { return true }
+            if EightCharacters(at: start + place).needEscape { return true }
             place += 8
         }
         return units[place...].contains(where: needsEscape)
@@ -376,7 +401,7 @@
         count += text.utf8CodeUnitCount
     }
 
-    private mutating func put(_ units: UnsafeBufferPointer<UInt8>) {
+    mutating func put(_ units: UnsafeBufferPointer<UInt8>) {
         guard let source = units.baseAddress else { return }
         let (from, to) = (UnsafeRawPointer(source), UnsafeMutableRawPointer(buffer + count))
         let end = units.count - 8

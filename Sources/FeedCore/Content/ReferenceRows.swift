@@ -50,6 +50,7 @@ extension CompositeIndex: FeedRow {
     package var key: String { symbol }
     package var venueTime: Int64 { time }
     package func isOlder(than other: CompositeIndex) -> Bool { time < other.time }
+    package func lacksFields(of replaced: CompositeIndex) -> Bool { true }
     package func completed(by replaced: CompositeIndex) -> CompositeIndex {
         var row = self
         row.price = price ?? replaced.price
@@ -130,6 +131,7 @@ extension ContractInfo: FeedRow {
     package var key: String { symbol }
     package var venueTime: Int64 { time }
     package func isOlder(than other: ContractInfo) -> Bool { time < other.time }
+    package func lacksFields(of replaced: ContractInfo) -> Bool { true }
     package func completed(by replaced: ContractInfo) -> ContractInfo {
         var row = self
         row.brackets = brackets ?? replaced.brackets

@@ -37,7 +37,7 @@ struct RowTable<Row: FeedRow>: Sendable {
     /// Merges an update. Returns the rows that changed the content, in order.
     mutating func update(_ update: [Row], rule: MergeRule, limit: Int) -> [Row] {
         switch rule {
-        case .replace: update.last.map { replace($0) } ?? []
+        case .replace: replace(update)
         case .byKey: merge(update, limit: limit)
         case .append: append(update, limit: limit)
         case .book: []
@@ -90,40 +90,78 @@ struct RowTable<Row: FeedRow>: Sendable {
         return distinct
     }
 
-    private mutating func replace(_ row: Row) -> [Row] {
-        guard let known = rows.first, let knownGeneration = generations.first, known.key == row.key else {
-            adopt([row], limit: 1)
-            return [row]
+    // These two functions run for most frames. They read rows in place, because copying one would cost as much as everything else.
+
+    /// Replaces the only row with the last one of an update.
+    private mutating func replace(_ update: [Row]) -> [Row] {
+        let last = update.count - 1
+        guard last >= 0 else { return [] }
+        guard let knownGeneration = generations.first, rows[0].key == update[last].key else {
+            adopt([update[last]], limit: 1)
+            return rows
         }
-        guard knownGeneration != generation || !row.isOlder(than: known) else { return [] }
-        rows[0].doubt(row)
-        let completed = row.completed(by: rows[0])
-        guard knownGeneration != generation || completed != known else { return [] }
-        rows[0] = completed
+        let isOutdated = knownGeneration != generation
+        guard isOutdated || !update[last].isOlder(than: rows[0]) else { return [] }
+        if Row.canBeDoubted { rows[0].doubt(update[last]) }
+        if update[last].lacksFields(of: rows[0]) {
+            let completed = update[last].completed(by: rows[0])
+            guard isOutdated || completed != rows[0] else { return [] }
+            rows = [completed]
+        } else {
+            guard isOutdated || update[last] != rows[0] else { return [] }
+            // The array of the update is shared, which saves the allocation of another one.
+            rows = last == 0 ? update : [update[last]]
+        }
         generations[0] = generation
         return rows
     }
 
     /// Merges rows by key. Rows mostly arrive in the same order as before, so each is first looked up after the previous one.
     private mutating func merge(_ update: [Row], limit: Int) -> [Row] {
-        var accepted: [Row] = []
-        accepted.reserveCapacity(update.count)
+        // The accepted rows; nil while they are those of the update so far.
+        var accepted: [Row]?
         var next = 0
-        for row in update {
-            let key = row.key
-            if let position = next < rows.count && rows[next].key == key ? next : positions[key] {
-                next = position + 1
-                guard generations[position] != generation || !row.isOlder(than: rows[position]) else { continue }
-                let completed = row.completed(by: rows[position])
-                guard generations[position] != generation || completed != rows[position] else { continue }
-                rows[position] = completed
-                generations[position] = generation
-                accepted.append(completed)
-            } else if !isOverdue(row), insert(row, limit: limit) {
-                accepted.append(row)
+        for index in update.indices {
+            var change = Change.none
+            if let place = next < rows.count && rows[next].key == update[index].key ? next : positions[update[index].key] {
+                next = place + 1
+                change = replace(at: place, update, index)
+                if change == .completed {
+                    accepted = accepted ?? Array(update[..<index])
+                    accepted?.append(rows[place])
+                }
+            } else if !isOverdue(update[index]), insert(update[index], limit: limit) {
+                change = .taken
             }
+            if change == .none, accepted == nil { accepted = Array(update[..<index]) }
+            if change == .taken { accepted?.append(update[index]) }
         }
-        return accepted
+        return accepted ?? update
+    }
+
+    /// How a row of an update changed the table.
+    private enum Change {
+        case none
+        case taken
+        /// It was taken together with fields of the known row.
+        case completed
+    }
+
+    @inline(__always)
+    private mutating func replace(at place: Int, _ update: [Row], _ index: Int) -> Change {
+        let isOutdated = generations[place] != generation
+        guard isOutdated || !update[index].isOlder(than: rows[place]) else { return .none }
+        if update[index].lacksFields(of: rows[place]) {
+            let completed = update[index].completed(by: rows[place])
+            guard isOutdated || completed != rows[place] else { return .none }
+            rows[place] = completed
+            generations[place] = generation
+            return .completed
+        }
+        guard isOutdated || update[index] != rows[place] else { return .none }
+        rows[place] = update[index]
+        generations[place] = generation
+        return .taken
     }
 
     /// Whether the row is a copy of a removed row, or older than it.

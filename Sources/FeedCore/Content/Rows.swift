@@ -34,9 +34,18 @@ public struct MarkPrice: Equatable, Sendable {
 }
 
 extension MarkPrice: FeedRow {
+    /// Compares the members that change most first. It is inlined, because a call would copy both rows.
+    @inline(__always)
+    public static func == (one: MarkPrice, other: MarkPrice) -> Bool {
+        one.time == other.time && one.markPrice == other.markPrice && one.indexPrice == other.indexPrice
+            && one.estimatedSettlePrice == other.estimatedSettlePrice && one.lastFundingRate == other.lastFundingRate
+            && one.nextFundingTime == other.nextFundingTime && one.interestRate == other.interestRate && one.symbol == other.symbol
+    }
     package var key: String { symbol }
     package var venueTime: Int64 { time }
     package func isOlder(than other: MarkPrice) -> Bool { time < other.time }
+    @inline(__always)
+    package func lacksFields(of replaced: MarkPrice) -> Bool { interestRate == nil && replaced.interestRate != nil }
     package func completed(by replaced: MarkPrice) -> MarkPrice {
         var row = self
         row.interestRate = interestRate ?? replaced.interestRate
@@ -132,6 +141,12 @@ public struct BookTicker: Equatable, Sendable {
 }
 
 extension BookTicker: FeedRow {
+    /// Compares the members that change most first. It is inlined, because a call would copy both rows.
+    @inline(__always)
+    public static func == (one: BookTicker, other: BookTicker) -> Bool {
+        one.updateID == other.updateID && one.time == other.time && one.bidPrice == other.bidPrice && one.bidQuantity == other.bidQuantity
+            && one.askPrice == other.askPrice && one.askQuantity == other.askQuantity && one.symbol == other.symbol
+    }
     package var key: String { symbol }
     package var venueTime: Int64 { time }
     package func isOlder(than other: BookTicker) -> Bool {

@@ -5,11 +5,14 @@ struct StreamContent: Sendable {
     private var table: (any ContentTable)?
     private let rule: MergeRule
     private let everyMessageCounts: Bool
+    /// Whether messages of another stream complete this one's.
+    private let takesAdditions: Bool
     private let limit: Int
 
     init(_ name: FuturesServiceStreamName, limit: Int) {
         rule = name.messageRule
         everyMessageCounts = rule.policy.everyMessageCounts
+        takesAdditions = name.channel == .earlyKline
         self.limit = limit
         switch name.channel {
         case .depth, .rpiDepth: book = OrderBook(limit: limit)
@@ -105,7 +108,7 @@ struct StreamContent: Sendable {
     func isFinished(before rows: FeedRows) -> Bool { table?.isFinished(before: rows) ?? false }
 
     /// Whether the rows are those of another stream, which complete this one's.
-    func isAddition(_ rows: FeedRows) -> Bool { table?.isAddition(rows) ?? false }
+    func isAddition(_ rows: FeedRows) -> Bool { takesAdditions && table?.isAddition(rows) == true }
 
     /// Keeps such rows until the next message, because the content must not change now.
     mutating func keep(_ addition: FeedRows) { table?.keep(addition) }
@@ -150,10 +153,12 @@ struct StreamContent: Sendable {
     func isNewer(thanMessage rows: FeedRows) -> Bool { table?.isNewer(thanMessage: rows) ?? false }
 
     /// The number of the rows if it is so far ahead of the content that it cannot be true.
-    func leap(to other: FeedRows) -> UInt64? {
-        if let table { return table.leap(to: other) }
-        guard let book, book.lastUpdateID > 0, case .depth(let rows) = other, let number = rows.last?.lastUpdateID else { return nil }
-        return number.isLeap(from: book.lastUpdateID) ? number : nil
+    ///
+    /// It changes nothing. But a function that reads would copy the whole table first.
+    mutating func leap(to other: FeedRows) -> UInt64? {
+        if let leap = table?.leap(to: other) { return leap }
+        guard let known = book?.lastUpdateID, known > 0, case .depth(let rows) = other, let number = rows.last?.lastUpdateID else { return nil }
+        return number.isLeap(from: known) ? number : nil
     }
 
     /// Whether rows have no identifying key.
@@ -187,7 +192,7 @@ protocol ContentTable: Sendable {
     func hasHole(before rows: FeedRows) -> Bool
     func hasHole(besidesThoseOf answer: FeedRows) -> Bool
     func lack(of rows: FeedRows, _ listing: VenueListing) -> StreamContent.Lack?
-    func leap(to other: FeedRows) -> UInt64?
+    mutating func leap(to other: FeedRows) -> UInt64?
     mutating func drop(_ isGone: (String) -> Bool) -> Bool
     mutating func beginGeneration()
     mutating func outliveConnection()

@@ -20,6 +20,7 @@ struct Cadence: Sendable {
     }
 
     /// The longest normal silence, nanoseconds; at most `ceiling`. Until enough gaps were seen, at least `first`.
+    @inline(__always)
     func patience(atMost ceiling: Int64, atFirst first: Int64) -> Int64 {
         if gaps < Self.lesson, first >= ceiling { return ceiling }
         let least = gaps < Self.lesson ? first : 0

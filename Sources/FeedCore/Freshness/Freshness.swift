@@ -95,9 +95,13 @@ struct Freshness: Sendable {
     /// How long a silence counts as normal.
     var patience: Duration { .nanoseconds(believed) }
 
+    // Functions that every message calls are inlined, because a call would copy the whole value.
+
+    @inline(__always)
     private var believed: Int64 { rhythm.isTicking ? cadence.patience(atMost: ceiling, atFirst: ceiling / Self.firstPart) : ceiling }
 
     /// The longest silence without a fault. Before the cadence is known, a silence is verified early, but not yet a fault.
+    @inline(__always)
     private var longest: Int64 { cadence.patience(atMost: ceiling, atFirst: ceiling) }
 
     /// Before the cadence is known, REST verifies a silence after this part of the ceiling: 5 s, or 25 s for trades. Nothing else shows that a
@@ -105,6 +109,7 @@ struct Freshness: Sendable {
     private static let firstPart: Int64 = 12
 
     /// Since when the stream has been silent.
+    @inline(__always)
     private var silentSince: Instant? {
         switch rhythm {
         case .periodic: heardAt
@@ -114,9 +119,11 @@ struct Freshness: Sendable {
     }
 
     /// How long to wait for a message that replaces an unreadable one, nanoseconds. For periodic streams this is the next message.
+    @inline(__always)
     private var replacement: Int64 { rhythm.isPeriodic ? min(ceiling / 2, 5_000_000_000) &+ 400_000_000 : Self.grace }
 
     /// Until when other signs of life of the connection also verify this stream.
+    @inline(__always)
     var trustedUntil: Instant? {
         guard behindSince == nil, refuted == nil else { return provedAt }
         if case .sporadic = rhythm { return Instant(nanoseconds: .max) }
@@ -124,6 +131,7 @@ struct Freshness: Sendable {
     }
 
     /// The longest time since the last verification in the state `live`, nanoseconds; nil if only the connection decides.
+    @inline(__always)
     var bound: Int64? {
         switch rhythm {
         case .periodic: ceiling &+ Self.lateness
@@ -262,6 +270,7 @@ struct Freshness: Sendable {
     }
 
     /// Checks the silence; nil if this stream's silence means nothing and no unreadable message waits for another.
+    @inline(__always)
     func look(_ now: Instant) -> Finding? {
         // In an outage, readers already know.
         let unreadableAt = outage == nil ? refuted.map { $0.since.after(replacement) } : nil

@@ -173,6 +173,9 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
     /// Hashes what `==` compares.
     public func hash(into hasher: inout Hasher) { hasher.combine(parts.hash) }
 
+    /// Dictionaries and sets call this function. The hash is a good one already, and to hash it again would cost each frame some hundred instructions.
+    public func _rawHashValue(seed: Int) -> Int { parts.hash ^ seed }
+
     /// How an update changes the content.
     public var mergeRule: MergeRule {
         switch channel {

@@ -97,7 +97,7 @@ extension StreamMachine {
         freshness.countHoles(span &- min(UInt64(fetched.rows.count), span))
         feed.counters.backfilledMessages &+= UInt64(changed.count)
         remember(source: .rest, eventTime: fetched.eventTime, feed.now)
-        publishContent(.delta, delta: changed, as: FeedEvent.Kind.fetched, &feed)
+        publishContent(.delta, delta: changed, as: .fetch, &feed)
         return true
     }
 
@@ -110,7 +110,7 @@ extension StreamMachine {
         let wasMissed = before.map { (content.lastID ?? $0) > $0 } ?? false
         endOutage(by: wasMissed ? .backfill : .continuous, missed: freshness.outage?.holes ?? 0, &feed)
         becomeLive(&feed)
-        if !wasMissed { publishContent(.full, delta: nil, as: FeedEvent.Kind.fetched, &feed) }
+        if !wasMissed { publishContent(.full, delta: nil, as: .fetch, &feed) }
         if held.isEmpty { passOnLossIfBehind(&feed) }
         for message in held { update(message, &feed) }
     }

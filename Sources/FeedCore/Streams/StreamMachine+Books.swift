@@ -21,11 +21,11 @@ extension StreamMachine {
             advanceAudit(event, &feed)
             passOn(.depth([event]), eventTime: nil, isNews: true, &feed)
         case .built:
-            bookStands(source: .websocket, eventTime: eventTime, as: FeedEvent.Kind.updated, &feed)
+            bookStands(source: .websocket, eventTime: eventTime, as: .update, &feed)
             passOnNewest(&feed)
         case .refreshed:
             advanceAudit(event, &feed)
-            bookStands(source: .rest, eventTime: eventTime, as: FeedEvent.Kind.fetched, &feed)
+            bookStands(source: .rest, eventTime: eventTime, as: .fetch, &feed)
             passOnNewest(&feed)
         case .applied:
             let recovers = freshness.outage != nil
@@ -33,7 +33,7 @@ extension StreamMachine {
             becomeLive(&feed)
             remember(source: .websocket, eventTime: eventTime, feed.now)
             let change = recovers ? nil : content.book?.told(of: event)
-            publishContent(recovers ? .full : .delta, delta: change.map { .depth([$0]) }, as: FeedEvent.Kind.updated, &feed)
+            publishContent(recovers ? .full : .delta, delta: change.map { .depth([$0]) }, as: .update, &feed)
             passOnNewest(&feed)
             advanceAudit(event, &feed)
             if content.book?.isThin == true, fetching.running == nil, fetching.at == nil {
@@ -64,16 +64,16 @@ extension StreamMachine {
         switch adoption {
         case .built:
             freshness.prove(askedAt)
-            bookStands(source: .rest, eventTime: eventTime, as: FeedEvent.Kind.fetched, &feed)
+            bookStands(source: .rest, eventTime: eventTime, as: .fetch, &feed)
             passOnNewest(&feed)
         case .refreshed where isOld:
             // The levels were joined by the updates since, but the answer proves nothing.
             fetching.need = .nothing
-            publishContent(.full, delta: nil, as: FeedEvent.Kind.fetched, &feed)
+            publishContent(.full, delta: nil, as: .fetch, &feed)
         case .refreshed:
             // The newest message was passed on when it arrived.
             freshness.prove(askedAt)
-            bookStands(source: .rest, eventTime: eventTime, as: FeedEvent.Kind.fetched, &feed)
+            bookStands(source: .rest, eventTime: eventTime, as: .fetch, &feed)
         case .ahead:
             break
         case .waiting where content.book?.isQuiet == true:
@@ -86,7 +86,7 @@ extension StreamMachine {
                 awaitConfirmation(&feed)
             }
             remember(source: .rest, eventTime: eventTime, feed.now)
-            publishContent(.full, delta: nil, as: FeedEvent.Kind.fetched, &feed)
+            publishContent(.full, delta: nil, as: .fetch, &feed)
         case .waiting:
             break
         case .tooOld:
@@ -112,7 +112,7 @@ extension StreamMachine {
     }
 
     private mutating func bookStands(
-        source: FeedSource, eventTime: Int64?, as event: (FuturesServiceFeedContent) -> FeedEvent.Kind, _ feed: inout FeedContext
+        source: FeedSource, eventTime: Int64?, as event: ContentEvent, _ feed: inout FeedContext
     ) {
         fetching.need = .nothing
         fetching.at = nil

@@ -15,7 +15,7 @@ extension StreamMachine {
         guard state == .live, contentID != nil, freshness.outage == nil else { return content.keep(rows) }
         guard let changed = content.update(rows), changed.count > 0 else { return }
         remember(source: .websocket, eventTime: eventTime, feed.now)
-        publishContent(.delta, delta: changed, as: FeedEvent.Kind.updated, &feed)
+        publishContent(.delta, delta: changed, as: .update, &feed)
         passOnClosings(changed, besides: nil, eventTime: eventTime, &feed)
         passBarEnd(&feed)
     }

@@ -101,7 +101,7 @@ extension StreamMachine {
     /// Removes rows from a list of all symbols. If any were removed, the list is published.
     mutating func drop(_ feed: inout FeedContext, _ isGone: (String) -> Bool) {
         guard content.drop(isGone), contentID != nil else { return }
-        publishContent(.full, delta: nil, as: FeedEvent.Kind.updated, &feed)
+        publishContent(.full, delta: nil, as: .update, &feed)
     }
 
     /// Handles an unreadable message that names no stream. It may belong to this one.

@@ -107,7 +107,7 @@ extension StreamMachine {
         becomeLive(&feed)
         remember(source: traits.isPolled ? .rest : .websocket, eventTime: eventTime, feed.now)
         let kind: FuturesServiceFeedContent.Kind = isWhole || isFirst || recovers || beginsAnew || confirms ? .full : .delta
-        publishContent(kind, delta: changed.count > 0 ? changed : nil, as: FeedEvent.Kind.updated, &feed)
+        publishContent(kind, delta: changed.count > 0 ? changed : nil, as: .update, &feed)
         passOnClosings(changed, besides: rows, eventTime: eventTime, &feed)
         passOn(rows, eventTime: eventTime, isNews: changed.count > 0, after: lastID, &feed)
     }
@@ -156,14 +156,20 @@ extension StreamMachine {
         receivedInstant = now.instant
     }
 
+    /// The event that carries a content.
+    enum ContentEvent { case update, fetch }
+
     mutating func publishContent(
-        _ kind: FuturesServiceFeedContent.Kind, delta: FeedRows?, as event: (FuturesServiceFeedContent) -> FeedEvent.Kind,
+        _ kind: FuturesServiceFeedContent.Kind, delta: FeedRows?, as event: ContentEvent,
         _ feed: inout FeedContext
     ) {
         let id = feed.nextID()
         contentID = id
         audience.lastEvent = id.sequence
-        guard let content = content(kind, delta: delta, at: feed.now.instant, feed) else { return }
-        feed.decisions.effects.append(.publish(FeedEvent(stream: name, id: id, kind: event(content))))
+        let content = content(kind, id, delta: delta, at: feed.now.instant, feed)
+        switch event {
+        case .update: feed.decisions.effects.append(.publish(FeedEvent(stream: name, id: id, kind: .updated(content))))
+        case .fetch: feed.decisions.effects.append(.publish(FeedEvent(stream: name, id: id, kind: .fetched(content))))
+        }
     }
 }

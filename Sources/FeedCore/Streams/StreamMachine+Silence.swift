@@ -113,7 +113,7 @@ extension StreamMachine {
             takeQuietBars(fetched, askedAt: inquiry.askedAt, &feed)
             guard isConnecting else { return }
             becomeLive(&feed)
-            publishContent(.full, delta: nil, as: FeedEvent.Kind.fetched, &feed)
+            publishContent(.full, delta: nil, as: .fetch, &feed)
         case .newer:
             awaitMessage(with: fetched.rows, &feed)
             findAhead(&feed)
@@ -138,7 +138,7 @@ extension StreamMachine {
         if let askedAt { closeEnded(&bars, askedAt: askedAt, feed) }
         guard let changed = content.update(.kline(bars)), changed.count > 0 else { return }
         remember(source: .rest, eventTime: newest.eventTime, feed.now)
-        publishContent(.delta, delta: changed, as: FeedEvent.Kind.updated, &feed)
+        publishContent(.delta, delta: changed, as: .update, &feed)
         passOnClosings(changed, besides: nil, eventTime: nil, &feed)
         passBarEnd(&feed)
     }
@@ -236,7 +236,7 @@ extension StreamMachine {
         freshness.resumeWaiting(askedAt)
         endOutage(with: content.ids, &feed)
         becomeLive(&feed)
-        publishContent(.full, delta: nil, as: FeedEvent.Kind.fetched, &feed)
+        publishContent(.full, delta: nil, as: .fetch, &feed)
     }
 
     /// How old the list may be while a stream has stalled, and while REST confirms its silence. A list of a venue has a megabyte or more.

@@ -119,7 +119,7 @@ extension StreamMachine {
     mutating func complete(with fetched: FetchedContent, _ fetch: Fetching.Request, isRefuted: Bool, _ feed: inout FeedContext) {
         let followsSubscription = fetch.followsSubscription && !isRefuted
         let isOld = fetch.known.isNewer(than: fetched.rows)
-        if isOld, !isAwaited { return publishContent(.full, delta: nil, as: FeedEvent.Kind.fetched, &feed) }
+        if isOld, !isAwaited { return publishContent(.full, delta: nil, as: .fetch, &feed) }
         let lack = policy.messagesArePartial ? feed.upstreams[traits.upstream].listing.flatMap { content.lack(of: fetched.rows, $0) } : nil
         if let words = deficiency(of: fetched.rows, isOld: isOld, lack, &feed) {
             return fetchFailed(FeedError(.malformed, words, isTransient: true), &feed)
@@ -169,7 +169,7 @@ extension StreamMachine {
                 becomeLive(&feed)
             }
         }
-        publishContent(.full, delta: nil, as: FeedEvent.Kind.fetched, &feed)
+        publishContent(.full, delta: nil, as: .fetch, &feed)
         passOnLossIfBehind(&feed)
     }
 

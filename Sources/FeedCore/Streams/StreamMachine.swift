@@ -241,10 +241,16 @@ struct StreamMachine: Sendable {
     func content(
         _ kind: FuturesServiceFeedContent.Kind, delta: FeedRows? = nil, at instant: Instant, _ feed: borrowing FeedContext
     ) -> FuturesServiceFeedContent? {
-        guard let contentID else { return nil }
+        contentID.map { content(kind, $0, delta: delta, at: instant, feed) }
+    }
+
+    @inline(__always)
+    func content(
+        _ kind: FuturesServiceFeedContent.Kind, _ id: EventID, delta: FeedRows?, at instant: Instant, _ feed: borrowing FeedContext
+    ) -> FuturesServiceFeedContent {
         let changed = kind == .delta || policy.isWholeWithEachMessage ? delta : nil
         return FuturesServiceFeedContent(
-            streamName: name, id: contentID, kind: kind, state: state, source: source, eventTime: eventTime, receivedAt: receivedAt,
+            streamName: name, id: id, kind: kind, state: state, source: source, eventTime: eventTime, receivedAt: receivedAt,
             unverifiedMs: verifiedAt(feed).map { instant.milliseconds(since: $0) } ?? 0, rows: changed ?? content.rows)
     }
 

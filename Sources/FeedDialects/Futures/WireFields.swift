@@ -236,7 +236,7 @@ struct WireFields: ~Copyable {
 
 extension PriceLevel {
     /// The minimum size of most levels in bytes, to reserve room for a whole list.
-    private static let leastBytes = 24
+    static let leastBytes = 24
 
     /// Parses `[["price","quantity"],…]`. Refuses a price that cannot be compared (more than 18 digits before or after the point).
     package static func levels(_ reader: inout JSONReader) throws(JSONReader.Failure) -> [PriceLevel] {
@@ -244,19 +244,18 @@ extension PriceLevel {
         var levels: [PriceLevel] = []
         levels.reserveCapacity(min(reader.remaining / leastBytes, 1000) + 1)
         repeat {
-            let (price, quantity) = if let pair = reader.plainPair() { pair } else { try pair(&reader) }
-            let level = PriceLevel(price: price, quantity: quantity)
+            let level = if let level = reader.plainLevel() { level } else { try level(&reader) }
             guard level.isComparable else { throw reader.failure("a level is not a price and a quantity") }
             levels.append(level)
         } while try reader.another(before: UInt8(ascii: "]"))
         return levels
     }
 
-    private static func pair(_ reader: inout JSONReader) throws(JSONReader.Failure) -> (DecimalString, DecimalString) {
+    private static func level(_ reader: inout JSONReader) throws(JSONReader.Failure) -> PriceLevel {
         let (first, second) = try reader.pair()
         guard let first, let second, let price = DecimalString(first), let quantity = DecimalString(second) else {
             throw reader.failure("a level is not a decimal or is longer than 32 characters")
         }
-        return (price, quantity)
+        return PriceLevel(price: price, quantity: quantity)
     }
 }

@@ -40,24 +40,44 @@ package enum ContentEncoder {
         return 256 + content.rows.count * 256 + levels * 28
     }
 
+    /// Returns where the id is in the text.
+    @discardableResult
     static func write(
-        _ content: FuturesServiceFeedContent, _ status: StreamStatus?, kind: FuturesServiceFeedContent.Kind?, _ writer: inout JSONWriter
-    ) {
-        writer.object { json in
-            json.member("stream", content.streamName)
-            json.member("id", content.id)
-            json.member("type", word: type(of: content.rows, asArray: content.streamName.isArray))
-            if let kind { json.member("kind", word: kind == .full ? "full" : "delta") }
-            json.member("state", word: word(status?.state ?? content.state))
+        _ content: FuturesServiceFeedContent, _ status: StreamStatus?, kind: FuturesServiceFeedContent.Kind?, _ json: inout JSONWriter
+    ) -> Range<Int> {
+        let name = content.streamName
+        json.start(#"{"stream":""#)
+        json.part(plain: name.description)
+        json.room(numbers: 1, others: 128)
+        json.part(#"","id":""#)
+        let id = json.plain(content.id)
+        json.room(numbers: 0, others: 128)
+        json.part(#"","type":""#)
+        json.part(word: type(of: content.rows, asArray: name.isArray))
+        if let kind { json.part(word: kind == .full ? #"","kind":"full"# : #"","kind":"delta"#) }
+        json.part(#"","state":""#)
+        json.part(word: word(status?.state ?? content.state))
+        json.end("\"")
+        if let status {
             json.market(status)
-            json.member("ageMs", optional: status?.ageMs)
-            json.member("unverifiedMs", optional: status?.unverifiedMs)
-            json.member("source", word: content.source == .rest ? "rest" : "websocket")
-            json.member("eventTime", optional: content.eventTime)
-            json.member("receivedAt", content.receivedAt)
-            json.member("content")
-            write(content.rows, asArray: content.streamName.isArray, &json)
+            json.member("ageMs", optional: status.ageMs)
+            json.member("unverifiedMs", optional: status.unverifiedMs)
         }
+        json.room(numbers: 2, others: 96)
+        json.part(word: content.source == .rest ? #","source":"rest"# : #","source":"websocket"#)
+        if let eventTime = content.eventTime {
+            json.part(#"","eventTime":"#)
+            json.part(eventTime)
+            json.part(#","receivedAt":"#)
+        } else {
+            json.part(#"","receivedAt":"#)
+        }
+        json.part(content.receivedAt)
+        json.beforeValue(#","content":"#)
+        write(content.rows, asArray: name.isArray, &json)
+        json.room(numbers: 0, others: 1)
+        json.end("}")
+        return id
     }
 
     /// A state's name as a constant. Its raw value would be a string that is copied and checked for escapes.
@@ -107,20 +127,20 @@ package enum ContentEncoder {
     private static func write(_ rows: FeedRows, asArray: Bool, _ json: inout JSONWriter) {
         switch rows {
         case .markPrice(let rows): write(rows, asArray, &json, write)
-        case .assetIndex(let rows): write(rows, asArray, &json, write)
+        case .assetIndex(let rows): objects(rows, asArray, &json, write)
         case .bookTicker(let rows): write(rows, asArray, &json, write)
         case .aggregateTrade(let rows): write(rows, asArray, &json, write)
-        case .trade(let rows): write(rows, asArray, &json, write)
-        case .liquidation(let rows): write(rows, asArray, &json, write)
-        case .depth(let rows): write(rows, asArray, &json, write)
-        case .kline(let rows): write(rows, asArray, &json, write)
-        case .earlyBar(let rows): write(rows, asArray, &json, write)
-        case .bar(let rows): write(rows, asArray, &json, write)
-        case .miniTicker(let rows): write(rows, asArray, &json, write)
-        case .ticker(let rows): write(rows, asArray, &json, write)
-        case .compositeIndex(let rows): write(rows, asArray, &json, write)
-        case .contractInfo(let rows): write(rows, asArray, &json, write)
-        case .tradingSession(let rows): write(rows, asArray, &json, write)
+        case .trade(let rows): objects(rows, asArray, &json, write)
+        case .liquidation(let rows): objects(rows, asArray, &json, write)
+        case .depth(let rows): objects(rows, asArray, &json, write)
+        case .kline(let rows): objects(rows, asArray, &json, write)
+        case .earlyBar(let rows): objects(rows, asArray, &json, write)
+        case .bar(let rows): objects(rows, asArray, &json, write)
+        case .miniTicker(let rows): objects(rows, asArray, &json, write)
+        case .ticker(let rows): objects(rows, asArray, &json, write)
+        case .compositeIndex(let rows): objects(rows, asArray, &json, write)
+        case .contractInfo(let rows): objects(rows, asArray, &json, write)
+        case .tradingSession(let rows): objects(rows, asArray, &json, write)
         case .json(let rows): if let row = rows.first { json.raw(row) } else { json.null() }
         case .upstreamTrade(let rows): json.array { json in for row in rows { json.raw(checked: row.text) } }
         }
@@ -128,23 +148,50 @@ package enum ContentEncoder {
 
     private static func write<Row>(_ rows: [Row], _ asArray: Bool, _ json: inout JSONWriter, _ write: (Row, inout JSONWriter) -> Void) {
         if asArray {
-            json.array { json in for row in rows { json.object { write(row, &$0) } } }
+            json.array { json in for row in rows { write(row, &json) } }
         } else if let row = rows.first {
-            json.object { write(row, &$0) }
+            write(row, &json)
         } else {
             json.null()
         }
     }
 
+    /// The same for rows that are written as members.
+    private static func objects<Row>(_ rows: [Row], _ asArray: Bool, _ json: inout JSONWriter, _ write: (Row, inout JSONWriter) -> Void) {
+        self.write(rows, asArray, &json) { row, json in json.object { write(row, &$0) } }
+    }
+
     private static func write(_ row: MarkPrice, _ json: inout JSONWriter) {
-        json.member("symbol", row.symbol)
-        json.member("markPrice", row.markPrice)
-        json.member("indexPrice", optional: row.indexPrice)
-        json.member("estimatedSettlePrice", optional: row.estimatedSettlePrice)
-        json.member("lastFundingRate", optional: row.lastFundingRate)
-        json.member("nextFundingTime", optional: row.nextFundingTime)
-        json.member("interestRate", optional: row.interestRate)
-        json.member("time", row.time)
+        json.start(#"{"symbol":"#)
+        json.string(row.symbol)
+        json.room(numbers: 7, others: 160)
+        json.part(#","markPrice":""#)
+        json.part(row.markPrice)
+        if let price = row.indexPrice {
+            json.part(#"","indexPrice":""#)
+            json.part(price)
+        }
+        if let price = row.estimatedSettlePrice {
+            json.part(#"","estimatedSettlePrice":""#)
+            json.part(price)
+        }
+        if let rate = row.lastFundingRate {
+            json.part(#"","lastFundingRate":""#)
+            json.part(rate)
+        }
+        json.part("\"")
+        if let time = row.nextFundingTime {
+            json.part(#","nextFundingTime":"#)
+            json.part(time)
+        }
+        if let rate = row.interestRate {
+            json.part(#","interestRate":""#)
+            json.part(rate)
+            json.part("\"")
+        }
+        json.part(#","time":"#)
+        json.part(row.time)
+        json.end("}")
     }
 
     private static func write(_ row: AssetIndex, _ json: inout JSONWriter) {
@@ -162,24 +209,48 @@ package enum ContentEncoder {
     }
 
     private static func write(_ row: BookTicker, _ json: inout JSONWriter) {
-        json.member("symbol", row.symbol)
-        json.member("bidPrice", row.bidPrice)
-        json.member("bidQty", row.bidQuantity)
-        json.member("askPrice", row.askPrice)
-        json.member("askQty", row.askQuantity)
-        json.member("updateId", optional: row.updateID)
-        json.member("time", row.time)
+        json.start(#"{"symbol":"#)
+        json.string(row.symbol)
+        json.room(numbers: 6, others: 100)
+        json.part(#","bidPrice":""#)
+        json.part(row.bidPrice)
+        json.part(#"","bidQty":""#)
+        json.part(row.bidQuantity)
+        json.part(#"","askPrice":""#)
+        json.part(row.askPrice)
+        json.part(#"","askQty":""#)
+        json.part(row.askQuantity)
+        if let id = row.updateID {
+            json.part(#"","updateId":"#)
+            json.part(id)
+            json.part(#","time":"#)
+        } else {
+            json.part(#"","time":"#)
+        }
+        json.part(row.time)
+        json.end("}")
     }
 
     private static func write(_ row: AggregateTrade, _ json: inout JSONWriter) {
-        json.member("id", row.id)
-        json.member("price", row.price)
-        json.member("qty", row.quantity)
-        if let quantity = row.normalQuantity { json.member("normalQty", quantity) }
-        json.member("firstTradeId", row.firstTradeID)
-        json.member("lastTradeId", row.lastTradeID)
-        json.member("time", row.time)
-        json.member("isBuyerMaker", row.isBuyerMaker)
+        json.start(#"{"id":"#)
+        json.room(numbers: 7, others: 128)
+        json.part(row.id)
+        json.part(#","price":""#)
+        json.part(row.price)
+        json.part(#"","qty":""#)
+        json.part(row.quantity)
+        if let quantity = row.normalQuantity {
+            json.part(#"","normalQty":""#)
+            json.part(quantity)
+        }
+        json.part(#"","firstTradeId":"#)
+        json.part(row.firstTradeID)
+        json.part(#","lastTradeId":"#)
+        json.part(row.lastTradeID)
+        json.part(#","time":"#)
+        json.part(row.time)
+        json.part(word: row.isBuyerMaker ? #","isBuyerMaker":true"# : #","isBuyerMaker":false"#)
+        json.end("}")
     }
 
     private static func write(_ row: Trade, _ json: inout JSONWriter) {

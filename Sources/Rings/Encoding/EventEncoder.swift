@@ -23,6 +23,26 @@ package struct EventWords: Sendable {
     }
 
     init(_ name: StaticString, id: EventID? = nil, capacity: Int = 256, _ write: (inout JSONWriter) -> Void) {
+        self.init(name, id: id, capacity: capacity, writing: write) { writer in if let id { _ = writer.plain(id) } }
+    }
+
+    /// An event with a content.
+    ///
+    /// - Parameter name: `fetch` or `update`.
+    init(_ name: StaticString, _ content: FuturesServiceFeedContent, id: EventID) {
+        var written = 0..<0
+        self.init(name, id: id, capacity: ContentEncoder.capacity(content)) {
+            written = ContentEncoder.write(content, nil, kind: content.kind, &$0)
+        } writingID: {
+            // The data has the same id, and copying costs less than writing.
+            if content.id == id { $0.repeating(written) } else { _ = $0.plain(id) }
+        }
+    }
+
+    @inline(__always)
+    private init(
+        _ name: StaticString, id: EventID?, capacity: Int, writing write: (inout JSONWriter) -> Void, writingID: (inout JSONWriter) -> Void
+    ) {
         self.name = name
         self.id = id
         var (start, end) = (0, 0)
@@ -34,9 +54,9 @@ package struct EventWords: Sendable {
             write(&writer)
             end = writer.length
             writer.plain("\n")
-            guard let id else { return }
+            guard id != nil else { return }
             writer.plain("id: ")
-            writer.plain(id)
+            writingID(&writer)
             writer.plain(".")
         }
         members = start..<end
@@ -46,18 +66,17 @@ package struct EventWords: Sendable {
 /// Writes feed events. Data is JSON on one line, and event names are constants, so no text from a venue or client can end a line.
 package enum EventEncoder {
     package static func words(_ event: FeedEvent) -> EventWords? {
-        let stream = event.stream.description
-        return switch event.kind {
-        case .fetched(let content): words("fetch", content, event.id)
-        case .updated(let content): words("update", content, event.id)
-        case .recovered(let recovery): EventWords("recover") { recovered(stream, recovery, &$0) }
-        case .failed(let error, _): EventWords("fail") { failed(stream, error, &$0) }
-        case .connected: EventWords("connect") { $0.object { $0.member("stream", stream) } }
-        case .disconnected(let reason): EventWords("disconnect") { disconnected(stream, reason, &$0) }
+        switch event.kind {
+        case .fetched(let content): EventWords("fetch", content, id: event.id)
+        case .updated(let content): EventWords("update", content, id: event.id)
+        case .recovered(let recovery): EventWords("recover") { recovered(event.stream.description, recovery, &$0) }
+        case .failed(let error, _): EventWords("fail") { failed(event.stream.description, error, &$0) }
+        case .connected: EventWords("connect") { $0.object { $0.member("stream", event.stream) } }
+        case .disconnected(let reason): EventWords("disconnect") { disconnected(event.stream.description, reason, &$0) }
         case .status(let state, let ageMs, let unverifiedMs):
             EventWords("status") {
                 $0.object {
-                    $0.member("stream", stream)
+                    $0.member("stream", event.stream)
                     $0.member("state", word: ContentEncoder.word(state))
                     $0.member("ageMs", orNull: ageMs)
                     $0.member("unverifiedMs", orNull: unverifiedMs)
@@ -65,10 +84,6 @@ package enum EventEncoder {
             }
         case .ended: nil
         }
-    }
-
-    private static func words(_ name: StaticString, _ content: FuturesServiceFeedContent, _ id: EventID) -> EventWords {
-        EventWords(name, id: id, capacity: ContentEncoder.capacity(content)) { ContentEncoder.write(content, nil, kind: content.kind, &$0) }
     }
 
     /// A cached content as an `update`, without its end.

@@ -1,0 +1,58 @@
+/// A frequent object is written as constant parts, which include the names and the punctuation, and the values between them. `room` reserves memory for all
+/// of them before.
+extension JSONWriter {
+    /// Reserves room for parts: at most this many numbers, and as many bytes of other text.
+    @inlinable @inline(__always)
+    package mutating func room(numbers: Int, others: Int) { reserve(numbers * (DecimalString.longest + 1) + others) }
+
+    /// Writes the first part of an element or a value. Needs no `room`.
+    @inlinable @inline(__always)
+    package mutating func start(_ text: StaticString) {
+        reserve(text.utf8CodeUnitCount + 1)
+        separate()
+        put(text)
+        needsComma = false
+    }
+
+    /// Writes a constant part.
+    @inlinable @inline(__always)
+    package mutating func part(_ text: StaticString) { put(text) }
+
+    /// Writes a part that is not known at compile time.
+    package mutating func part(word text: StaticString) { put(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)) }
+
+    /// Writes a text that needs no escape, without quotes. Needs no `room`.
+    package mutating func part(plain text: String) {
+        var copy = text
+        copy.withUTF8 {
+            reserve($0.count)
+            put($0)
+        }
+    }
+
+    /// Writes a decimal number without quotes.
+    @inlinable @inline(__always)
+    package mutating func part(_ decimal: DecimalString) { count += decimal.write(to: buffer + count) }
+
+    /// Writes an integer.
+    @inlinable @inline(__always)
+    package mutating func part(_ number: Int64) { digits(number.magnitude, isNegative: number < 0) }
+
+    /// Writes an integer.
+    @inlinable @inline(__always)
+    package mutating func part(_ number: UInt64) { digits(number, isNegative: false) }
+
+    /// Writes the last part of an element, a member or a value.
+    @inlinable @inline(__always)
+    package mutating func end(_ text: StaticString) {
+        put(text)
+        needsComma = true
+    }
+
+    /// Writes the last part before a value that other functions write.
+    @inlinable @inline(__always)
+    package mutating func beforeValue(_ text: StaticString) {
+        put(text)
+        needsComma = false
+    }
+}
