@@ -138,7 +138,7 @@ import Testing
         harness.pass(.milliseconds(1_100))
         harness.step(.received(new, .rows(.bars, .bar(9), eventTime: 9)))
         #expect(harness.attempts.map(\.name) == [.bars], "the bars before may lack their last trades")
-        #expect(harness.core.connections[0].streams.count == 1)
+        #expect(harness.core.connections[0].membersByIndex.count == 1)
     }
 
     @Test(arguments: [false, true]) func whatTheVenueRepeatsToANewLineDoesNotMakeItLate(wasAwaited: Bool) {

@@ -115,11 +115,11 @@ import Testing
         harness.acknowledge()
         harness.step(.unobserve(.one, [.trades]))
         harness.pass(.seconds(5))
-        let streams = harness.core.connections.reduce(into: 0) { $0 += $1.streams.count }
+        let streams = harness.core.connections.reduce(into: 0) { $0 += $1.membersByIndex.count }
         #expect(streams == 2, "it lingers")
         harness.pass(.seconds(61))
         #expect(harness.core.status(of: .trades, now: harness.now) == nil)
-        #expect(harness.core.connections.reduce(into: 0) { $0 += $1.streams.count } == 1)
+        #expect(harness.core.connections.reduce(into: 0) { $0 += $1.membersByIndex.count } == 1)
     }
 
     @Test func aStreamThatTheNewConnectionConfirmsIsFetchedOnceMore() {

@@ -322,7 +322,7 @@ import Testing
         }
         let names = (0..<3).compactMap { FuturesServiceStreamName("prices:A\($0)@quote") }
         _ = core.step(.observe(.one, names, forceFetch: false), now: Moment(instant: Instant(nanoseconds: 1), wallClock: 0))
-        #expect(core.connections.map(\.streams.count) == [1, 1, 1])
+        #expect(core.connections.map(\.membersByIndex.count) == [1, 1, 1])
     }
 
     private static func trades(_ numbers: ClosedRange<UInt64>) -> FeedRows {

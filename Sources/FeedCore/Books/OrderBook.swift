@@ -148,49 +148,59 @@ struct OrderBook: Sendable {
             phase = .buffering(events)
             return .buffered(isFirst: events.count == 1)
         case .waiting(let snapshot):
-            if event.lastUpdateID < snapshot.lastUpdateID, snapshot.time > 0, event.time > snapshot.time {
-                return restart(
-                    with: event, "update \(event.lastUpdateID) came after the snapshot \(snapshot.lastUpdateID): the venue restarted its numbering")
-            }
-            phase = .buffering([event])
-            return switch adopt(snapshot) {
-            case .built, .refreshed: .built
-            case .waiting, .ahead: .buffered(isFirst: false)
-            case .tooOld: restart(with: event, "the snapshot is older than the stream")
-            case .lost(let reason): restart(with: event, reason)
-            }
+            return join(event, to: snapshot)
         case .standing:
-            if event.lastUpdateID <= position {
-                guard event.time > time else { return .repeated }
-                return restart(with: event, "update \(event.lastUpdateID) came after \(position): the venue restarted its numbering")
-            }
-            guard event.previousUpdateID == position else {
-                return restart(with: event, "update \(event.previousUpdateID.map(String.init) ?? "none") was expected to be \(position)")
-            }
-            if streamedID != nil, event.lastUpdateID <= lastUpdateID {
-                streamedID = event.lastUpdateID < lastUpdateID ? event.lastUpdateID : nil
-                keepForRefill(event)
-                return .included
-            }
-            let joins = streamedID != nil
-            streamedID = nil
-            if mayCross(event) {
-                let before = standing(at: event)
-                apply(event)
-                if isCrossed {
-                    takeBack(before)
-                    return restart(with: event, "the book is crossed")
-                }
-            } else {
-                apply(event)
-            }
+            return follow(event)
+        }
+    }
+
+    /// Joins an event to the snapshot that waits for it.
+    private mutating func join(_ event: DepthLevels, to snapshot: DepthLevels) -> Outcome {
+        if event.lastUpdateID < snapshot.lastUpdateID, snapshot.time > 0, event.time > snapshot.time {
+            return restart(
+                with: event, "update \(event.lastUpdateID) came after the snapshot \(snapshot.lastUpdateID): the venue restarted its numbering")
+        }
+        phase = .buffering([event])
+        return switch adopt(snapshot) {
+        case .built, .refreshed: .built
+        case .waiting, .ahead: .buffered(isFirst: false)
+        case .tooOld: restart(with: event, "the snapshot is older than the stream")
+        case .lost(let reason): restart(with: event, reason)
+        }
+    }
+
+    /// Applies an event to the complete book.
+    private mutating func follow(_ event: DepthLevels) -> Outcome {
+        if event.lastUpdateID <= position {
+            guard event.time > time else { return .repeated }
+            return restart(with: event, "update \(event.lastUpdateID) came after \(position): the venue restarted its numbering")
+        }
+        guard event.previousUpdateID == position else {
+            return restart(with: event, "update \(event.previousUpdateID.map(String.init) ?? "none") was expected to be \(position)")
+        }
+        if streamedID != nil, event.lastUpdateID <= lastUpdateID {
+            streamedID = event.lastUpdateID < lastUpdateID ? event.lastUpdateID : nil
             keepForRefill(event)
-            guard let snapshot = refill.snapshot else { return joins ? .built : .applied }
-            return switch deepen(with: snapshot) {
-            case .lost(let reason): restart(with: event, reason)
-            case .ahead: joins ? .built : .applied
-            default: .refreshed
+            return .included
+        }
+        let joins = streamedID != nil
+        streamedID = nil
+        if mayCross(event) {
+            let before = standing(at: event)
+            apply(event)
+            if isCrossed {
+                takeBack(before)
+                return restart(with: event, "the book is crossed")
             }
+        } else {
+            apply(event)
+        }
+        keepForRefill(event)
+        guard let snapshot = refill.snapshot else { return joins ? .built : .applied }
+        return switch deepen(with: snapshot) {
+        case .lost(let reason): restart(with: event, reason)
+        case .ahead: joins ? .built : .applied
+        default: .refreshed
         }
     }
 

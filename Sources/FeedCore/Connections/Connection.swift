@@ -37,7 +37,7 @@ struct Connection: Sendable {
     /// How many times in a row it closed soon after it had opened.
     private var shortLives = 0
     /// The streams that are read from it, by index.
-    var streams: [Int: Member] = [:]
+    var membersByIndex: [Int: Member] = [:]
     /// The streams whose subscription is active here, whether or not they are read from it, and since when.
     private(set) var standingSince: [Int: Instant] = [:]
     /// By line: when this connection last delivered a message that the other line also delivered. Everything the venue sent earlier on that line has
@@ -95,7 +95,7 @@ struct Connection: Sendable {
     var isRotating: Bool { successor != nil || predecessor != nil }
 
     /// The streams that are read from it, in a fixed order.
-    var members: [Member] { streams.values.sorted { $0.index < $1.index } }
+    var members: [Member] { membersByIndex.values.sorted { $0.index < $1.index } }
 
     // Connection attempts.
 

@@ -2,7 +2,7 @@
 extension ConnectionPool {
     /// Opens the successor of a connection. Only one rotation runs at a time, unless the venue is about to close several connections.
     mutating func rotate(_ slot: Int, isUrgent: Bool = false, _ now: Instant, _ decisions: inout Decisions) {
-        guard isOpen(slot), !hasSiblings(slot), !connections[slot].isRotating, !connections[slot].streams.isEmpty else { return }
+        guard isOpen(slot), !hasSiblings(slot), !connections[slot].isRotating, !connections[slot].membersByIndex.isEmpty else { return }
         guard isUrgent || !isRotating(upstream: connections[slot].upstream) else {
             return postponeRotation(slot, by: configuration.overlap, now, &decisions)
         }
@@ -53,7 +53,7 @@ extension ConnectionPool {
         guard let predecessor = connections[successor].predecessor else { return false }
         connections[predecessor].forget(index)
         move(index, from: predecessor, to: successor)
-        guard connections[predecessor].streams.isEmpty else { return false }
+        guard connections[predecessor].membersByIndex.isEmpty else { return false }
         separate(successor)
         scheduleRotation(successor, now, &decisions)
         retire(predecessor, &decisions)
@@ -80,14 +80,14 @@ extension ConnectionPool {
     }
 
     private mutating func goOn(_ slot: Int, _ now: Instant, _ decisions: inout Decisions) {
-        if connections[slot].streams.isEmpty { retire(slot, &decisions) } else { scheduleRotation(slot, now, &decisions) }
+        if connections[slot].membersByIndex.isEmpty { retire(slot, &decisions) } else { scheduleRotation(slot, now, &decisions) }
     }
 
     private mutating func separate(_ successor: Int) {
         if let predecessor = connections[successor].predecessor {
             connections[predecessor].successor = nil
-            unsubscribe(connections[successor].streams, from: predecessor)
-            unsubscribe(connections[predecessor].streams, from: successor)
+            unsubscribe(connections[successor].membersByIndex, from: predecessor)
+            unsubscribe(connections[predecessor].membersByIndex, from: successor)
         }
         connections[successor].predecessor = nil
         connections[successor].overlapUntil = nil

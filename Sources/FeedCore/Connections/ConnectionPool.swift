@@ -55,11 +55,11 @@ struct ConnectionPool: Sendable {
     func lines(_ slot: Int) -> [Int] { [slot] + connections[slot].siblings }
 
     /// How many streams the connection and its other lines carry.
-    func streamCount(_ slot: Int) -> Int { lines(slot).reduce(0) { $0 + connections[$1].streams.count } }
+    func streamCount(_ slot: Int) -> Int { lines(slot).reduce(0) { $0 + connections[$1].membersByIndex.count } }
 
     /// Reads the stream from the connection from now on, and connects it if necessary. True if it is open, so that the stream can be subscribed.
     mutating func join(_ member: Connection.Member, _ slot: Int, _ now: Instant, _ decisions: inout Decisions) -> Bool {
-        connections[slot].streams[member.index] = member
+        connections[slot].membersByIndex[member.index] = member
         for line in lines(slot) where connections[line].phase == .idle { connect(line, now, &decisions) }
         for sibling in connections[slot].siblings where isOpen(sibling) { _ = connections[sibling].subscribe(member, now) }
         return isOpen(slot)
@@ -69,7 +69,7 @@ struct ConnectionPool: Sendable {
     ///
     /// - Parameter isSubscribed: Whether the stream was subscribed on this connection.
     mutating func leave(_ index: Int, _ slot: Int, isSubscribed: Bool, _ now: Instant, _ decisions: inout Decisions) {
-        guard let member = connections[slot].streams.removeValue(forKey: index) else { return }
+        guard let member = connections[slot].membersByIndex.removeValue(forKey: index) else { return }
         connections[slot].forget(member.index)
         for partner in [connections[slot].successor, connections[slot].predecessor].compactMap(\.self) {
             connections[partner].forget(member.index)
@@ -88,7 +88,7 @@ struct ConnectionPool: Sendable {
 
     /// Reads the stream from another connection from now on.
     mutating func move(_ index: Int, from slot: Int, to other: Int) {
-        connections[other].streams[index] = connections[slot].streams.removeValue(forKey: index)
+        connections[other].membersByIndex[index] = connections[slot].membersByIndex.removeValue(forKey: index)
     }
 
     // Subscriptions.
@@ -96,19 +96,19 @@ struct ConnectionPool: Sendable {
     /// Subscribes a stream that is read from the connection; false if this only cancels an UNSUBSCRIBE that was not sent, so that the subscription is
     /// still active.
     mutating func subscribe(_ index: Int, _ slot: Int, _ now: Instant) -> Bool {
-        connections[slot].streams[index].map { connections[slot].subscribe($0, now) } ?? false
+        connections[slot].membersByIndex[index].map { connections[slot].subscribe($0, now) } ?? false
     }
 
     /// Drops the subscription and requests it again, on every line.
     mutating func subscribeAnew(_ index: Int, _ slot: Int) {
-        guard let member = connections[slot].streams[index] else { return }
+        guard let member = connections[slot].membersByIndex[index] else { return }
         connections[slot].subscribeAnew(member)
         for sibling in standingSiblings(index, slot) { connections[sibling].subscribeAnew(member) }
     }
 
     /// Requests the subscription again on a line on which the upstream ended it.
     mutating func subscribeAgain(_ index: Int, _ slot: Int, _ now: Instant) {
-        guard isOpen(slot), let member = lines(slot).compactMap({ connections[$0].streams[index] }).first else { return }
+        guard isOpen(slot), let member = lines(slot).compactMap({ connections[$0].membersByIndex[index] }).first else { return }
         connections[slot].forget(index)
         _ = connections[slot].subscribe(member, now)
     }
@@ -119,7 +119,7 @@ struct ConnectionPool: Sendable {
     mutating func forget(_ index: Int, _ slot: Int) { connections[slot].forget(index) }
 
     /// The streams that the connection and its other lines carry.
-    func streamsOfLines(_ slot: Int) -> [Int] { lines(slot).flatMap { connections[$0].streams.keys } }
+    func streamsOfLines(_ slot: Int) -> [Int] { lines(slot).flatMap { connections[$0].membersByIndex.keys } }
 
     /// Removes a request and returns its streams that wait for the acknowledgment.
     mutating func answered(_ request: UInt64, _ slot: Int) -> [FuturesServiceStreamName] { connections[slot].answered(request) }
@@ -178,7 +178,7 @@ struct ConnectionPool: Sendable {
                     for member in connections[sibling].members { move(member.index, from: sibling, to: slot) }
                 }
             }
-            return connections[slot].streams.keys.sorted()
+            return connections[slot].membersByIndex.keys.sorted()
         }
         for member in connections[predecessor].members { _ = connections[slot].subscribe(member, now) }
         let until = now + configuration.overlap

@@ -1,7 +1,7 @@
 /// The name of one stream of a futures venue.
 ///
-/// Its `description` is the venue's own name, such as `btcusdt@markPrice@1s`; `init(_:)` parses such a name. The two are inverse: a name that cannot
-/// be written cannot be created.
+/// Its `description` is the venue's own name, such as `btcusdt@markPrice@1s`. The initializer without a label parses such a name. The two are inverse:
+/// a name that cannot be written cannot be created.
 public struct FuturesServiceStreamName: Hashable, Sendable {
     /// The kind of data that a stream carries.
     public enum Channel: String, CaseIterable, Sendable {

@@ -82,34 +82,49 @@ extension StreamMachine {
 
     /// Merges the rows of a message into the content, and publishes what changed.
     mutating func merge(_ rows: FeedRows, eventTime: Int64?, arrivedAt: Instant, _ feed: inout FeedContext) {
-        // Another replica of the venue may answer a poll with an earlier value.
-        if traits.isPolled, let eventTime, let known = self.eventTime, eventTime < known, contentID != nil { return }
-        let (beginsAnew, isWhole) = (content.beginsAnew, policy.isWholeWithEachMessage)
+        if isEarlierAnswer(eventTime) || isOutdated(rows, &feed) { return }
+        let beginsAnew = content.beginsAnew
         let lastID = frames.isWanted ? content.lastID : nil
-        if isOutdated(rows, &feed) { return }
         let isJoined = traits.repeatsNewest && content.isContinued(by: rows)
         guard let changed = content.update(rows) else { return leaveOutOtherData(&feed) }
-        let isHeard = freshness.provedAt == feed.punctuality.evidence(of: arrivedAt) && freshness.refuted == nil && freshness.stalls == 0
-        if changed.count > 0 || isAnswer(eventTime: eventTime), !isHeard { hearNews(of: arrivedAt, &feed) }
-        freshness.hasMessage = true
-        if isWhole, freshness.outage == nil { fetching.need = .nothing }
-        subscriptionConfirmed(&feed)
-        let isFirst = contentID == nil
-        let recovers = isWholeAfterUpdate && freshness.outage?.awaitsMessage == false
-        if recovers {
-            if isWhole { fetching.believe() }
-            if case .possible = fetching.backfill { fetching.backfill = .none }
-            if isJoined { endOutage(by: .continuous, missed: 0, &feed) } else { endOutage(with: content.ids, &feed) }
-        }
+        let isNews = changed.count > 0
+        noteMessage(isNews: isNews, eventTime: eventTime, arrivedAt: arrivedAt, &feed)
+        let recovers = recover(isJoined: isJoined, &feed)
         // The message may repeat what REST returned before the subscription was active, which confirms that this is still current.
-        let confirms = changed.count == 0 && !recovers && isConnecting
-        guard changed.count > 0 || recovers || confirms else { return passOn(rows, eventTime: eventTime, isNews: false, &feed) }
+        let confirms = !isNews && !recovers && isConnecting
+        guard isNews || recovers || confirms else { return passOn(rows, eventTime: eventTime, isNews: false, &feed) }
         becomeLive(&feed)
         remember(source: traits.isPolled ? .rest : .websocket, eventTime: eventTime, feed.now)
-        let kind: FuturesServiceFeedContent.Kind = isWhole || isFirst || recovers || beginsAnew || confirms ? .full : .delta
-        publishContent(kind, delta: changed.count > 0 ? changed : nil, as: .update, &feed)
+        let isFull = policy.isWholeWithEachMessage || contentID == nil || recovers || beginsAnew || confirms
+        publishContent(isFull ? .full : .delta, delta: isNews ? changed : nil, as: .update, &feed)
         passOnClosings(changed, besides: rows, eventTime: eventTime, &feed)
-        passOn(rows, eventTime: eventTime, isNews: changed.count > 0, after: lastID, &feed)
+        passOn(rows, eventTime: eventTime, isNews: isNews, after: lastID, &feed)
+    }
+
+    /// Whether the answer to a poll is older than the known one. Another replica of the venue may have sent it.
+    private func isEarlierAnswer(_ eventTime: Int64?) -> Bool {
+        guard traits.isPolled, let eventTime, let known = self.eventTime, contentID != nil else { return false }
+        return eventTime < known
+    }
+
+    /// Records that a message of the stream arrived.
+    private mutating func noteMessage(isNews: Bool, eventTime: Int64?, arrivedAt: Instant, _ feed: inout FeedContext) {
+        let isHeard = freshness.provedAt == feed.punctuality.evidence(of: arrivedAt) && freshness.refuted == nil && freshness.stalls == 0
+        if isNews || isAnswer(eventTime: eventTime), !isHeard { hearNews(of: arrivedAt, &feed) }
+        freshness.hasMessage = true
+        if policy.isWholeWithEachMessage, freshness.outage == nil { fetching.need = .nothing }
+        subscriptionConfirmed(&feed)
+    }
+
+    /// Ends an outage if the message has made the content complete; otherwise false.
+    ///
+    /// - Parameter isJoined: Whether the message shows that none before it was missed.
+    private mutating func recover(isJoined: Bool, _ feed: inout FeedContext) -> Bool {
+        guard isWholeAfterUpdate, freshness.outage?.awaitsMessage == false else { return false }
+        if policy.isWholeWithEachMessage { fetching.believe() }
+        if case .possible = fetching.backfill { fetching.backfill = .none }
+        if isJoined { endOutage(by: .continuous, missed: 0, &feed) } else { endOutage(with: content.ids, &feed) }
+        return true
     }
 
     /// Whether a message in an outage is older than the value from before the outage. It comes from a node of the venue that lags behind, and is no

@@ -50,7 +50,10 @@ extension StreamMachine {
         if needsConfirmation, fetching.running == nil, fetching.at == nil { startFetch(&feed) }
         // A stream may be live again while a new subscription still waits for its turn, so that no message may come.
         let isJudged = subscription.isEffective || subscription.isRequested || state == .live
-        guard isJudged, let finding = freshness.look(feed.now.instant) else { return }
+        if isJudged, let finding = freshness.look(feed.now.instant) { pass(finding, isIdle: isIdle, &feed) }
+    }
+
+    private mutating func pass(_ finding: Freshness.Finding, isIdle: Bool, _ feed: inout FeedContext) {
         switch finding {
         case .calm(let until): look(at: until, &feed)
         case .doubtful(let until):

@@ -120,57 +120,87 @@ extension StreamMachine {
         let followsSubscription = fetch.followsSubscription && !isRefuted
         let isOld = fetch.known.isNewer(than: fetched.rows)
         if isOld, !isAwaited { return publishContent(.full, delta: nil, as: .fetch, &feed) }
+        guard admit(fetched, isOld: isOld, &feed) else { return }
+        if followsSubscription { findMissingMessages(before: fetched.rows, &feed) }
+        // The answer was requested before the subscription was active. It is older than later messages whatever its numbers say, because the venue
+        // may have restarted its numbering.
+        let isOvertaken = (!followsSubscription || fetched.rows.haveNoOrder) && hasMessage(since: fetch.askedAt)
+        guard take(fetched.rows, isOvertaken: isOvertaken, &feed) else { return }
+        settle(fetched, askedAt: fetch.askedAt, followsSubscription: followsSubscription, isOvertaken: isOvertaken, &feed)
+        if followsSubscription {
+            endOutage(with: content.ids, &feed)
+            becomeLive(&feed)
+        } else if subscription.isEffective {
+            requestConfirmation(isRefuted: isRefuted, &feed)
+        }
+        publishContent(.full, delta: nil, as: .fetch, &feed)
+        passOnLossIfBehind(&feed)
+    }
+
+    /// Checks an answer before it changes anything; false if it is refused.
+    private mutating func admit(_ fetched: FetchedContent, isOld: Bool, _ feed: inout FeedContext) -> Bool {
         let lack = policy.messagesArePartial ? feed.upstreams[traits.upstream].listing.flatMap { content.lack(of: fetched.rows, $0) } : nil
         if let words = deficiency(of: fetched.rows, isOld: isOld, lack, &feed) {
-            return fetchFailed(FeedError(.malformed, words, isTransient: true), &feed)
+            fetchFailed(FeedError(.malformed, words, isTransient: true), &feed)
+            return false
         }
         leftOutSymbols = Set(lack?.symbols.prefix(Self.mostLeftOut) ?? [][...])
         if fetched.leftOut.count > 0 { leaveOut(fetched.leftOut, &feed) }
         abandonBackfill(unlessContinuedBy: fetched.rows)
-        if followsSubscription, policy.everyMessageCounts, !content.beginsAnew, !content.isContinued(by: fetched.rows) {
-            note(.resync, "messages are missing", feed.now)
-            beginOutage(verifiedAt: freshness.provedAt, &feed)
-            abandonBackfill()
+        return true
+    }
+
+    /// An answer that does not continue the content shows that messages are missing between the two.
+    private mutating func findMissingMessages(before rows: FeedRows, _ feed: inout FeedContext) {
+        guard policy.everyMessageCounts, !content.beginsAnew, !content.isContinued(by: rows) else { return }
+        note(.resync, "messages are missing", feed.now)
+        beginOutage(verifiedAt: freshness.provedAt, &feed)
+        abandonBackfill()
+    }
+
+    /// Merges the rows of an answer, unless messages have overtaken them; false if it is refused.
+    private mutating func take(_ rows: FeedRows, isOvertaken: Bool, _ feed: inout FeedContext) -> Bool {
+        if !isOvertaken { awaitMessage(with: rows, &feed) }
+        guard isOvertaken || content.complete(rows) else {
+            refuseOtherData(&feed)
+            return false
         }
-        // The answer was requested before the subscription was active. It is older than later messages whatever its numbers say, because the venue
-        // may have restarted its numbering.
-        let isOvertaken = (!followsSubscription || fetched.rows.haveNoOrder) && hasMessage(since: fetch.askedAt)
-        if !isOvertaken { awaitMessage(with: fetched.rows, &feed) }
-        guard isOvertaken || content.complete(fetched.rows) else {
-            return refuseOtherData(&feed)
-        }
-        if content.hasHole(besidesThoseOf: fetched.rows), doubts(feed) {
+        if content.hasHole(besidesThoseOf: rows), doubts(feed) {
             if freshness.outage == nil, state == .live { loseRows(&feed) }
-            let words = "The venue's REST answer ends before the stream's bars."
-            return fetchFailed(FeedError(.malformed, words, isTransient: true), &feed)
+            fetchFailed(FeedError(.malformed, "The venue's REST answer ends before the stream's bars.", isTransient: true), &feed)
+            return false
         }
         fetching.believe()
         fetching.backoff.reset()
         // REST may still list an ended stream for a while.
         if let isGone = isGone(feed) { _ = content.drop(isGone) }
+        return true
+    }
+
+    /// Records what an answer proves.
+    private mutating func settle(
+        _ fetched: FetchedContent, askedAt: Instant, followsSubscription: Bool, isOvertaken: Bool, _ feed: inout FeedContext
+    ) {
         // A stalled stream was subscribed on this connection already, so its next message continues the answer.
         let outlivesConnection =
             !subscription.isEffective && !freshness.hasMessage && freshness.outage?.awaitsMessage != true && freshness.stalls == 0
-        if !isOvertaken { freshness.settle(fetch.askedAt) }
+        if !isOvertaken { freshness.settle(askedAt) }
         if case .none = fetching.backfill, outlivesConnection { content.beginGeneration() }
         let awaitsMessage = policy.isWholeWithEachMessage && freshness.outage == nil && !traits.rhythm.isTicking
         if followsSubscription || awaitsMessage { fetching.need = .nothing }
         let newest = contentID == nil ? fetched.eventTime : [fetched.eventTime, eventTime].compactMap(\.self).max()
         if !isOvertaken { remember(source: .rest, eventTime: newest, feed.now) }
-        if followsSubscription {
-            endOutage(with: content.ids, &feed)
-            becomeLive(&feed)
-        } else if subscription.isEffective {
-            let isUnconfirmed = needsConfirmation
-            if isUnconfirmed { awaitConfirmation(&feed) }
-            if !isUnconfirmed, fetching.isNeeded {
-                if isRefuted { fetchAfterRefutation(&feed) } else { startFetch(&feed) }
-            } else if state == .connecting, isConfirmedIfPossible {
-                becomeLive(&feed)
-            }
+    }
+
+    /// The answer was requested before the subscription was active, so the next message or another answer must confirm it.
+    private mutating func requestConfirmation(isRefuted: Bool, _ feed: inout FeedContext) {
+        if needsConfirmation {
+            awaitConfirmation(&feed)
+        } else if fetching.isNeeded {
+            if isRefuted { fetchAfterRefutation(&feed) } else { startFetch(&feed) }
+            return
         }
-        publishContent(.full, delta: nil, as: .fetch, &feed)
-        passOnLossIfBehind(&feed)
+        if state == .connecting, isConfirmedIfPossible { becomeLive(&feed) }
     }
 
     /// Reports that rows are missing. Only a snapshot brings them.

@@ -173,7 +173,7 @@ extension StreamMachine {
         if freshness.outage != nil { requireCompletion() }
         let isQueued = feed.pool.connections[sibling].toSubscribe.contains { $0.index == index }
         subscription = isQueued ? .queued : .requested(standsAt: nil)
-        if !isQueued, let member = feed.pool.connections[sibling].streams[index] {
+        if !isQueued, let member = feed.pool.connections[sibling].membersByIndex[index] {
             requested(sibling, isAcknowledged: member.isAcknowledged, &feed)
         }
         audience.isConnected = true

@@ -29,7 +29,7 @@ import Testing
     /// The open connections that share the streams of the first one of the path, if all of them have everything and nothing is wrong with any.
     private static func soundLines(_ simulation: Simulation, endpoint: Int) -> [ConnectionID] {
         let lines = simulation.core.connections.filter { $0.endpoint == endpoint && $0.phase == .open }
-        let streams = Set(lines.flatMap { $0.streams.keys })
+        let streams = Set(lines.flatMap { $0.membersByIndex.keys })
         let isSound = lines.allSatisfy { line in
             guard let wire = simulation.venue.wire(line.id) else { return false }
             let (mood, fault) = (simulation.venue.wires[wire].mood, simulation.venue.wires[wire].fault)

@@ -172,7 +172,7 @@ extension Simulation {
         let isEmpty = core.streams.isEmpty && core.streams.indices.allSatisfy { core.streams[$0] == nil }
         verdict.expect(isEmpty, .memory, "streams are left: \(core.streamNames)")
         verdict.expect(core.streamsOfObserver.isEmpty, .memory, "\(core.streamsOfObserver.count) observers are left")
-        verdict.expect(core.connections.allSatisfy { $0.phase == .idle && $0.streams.isEmpty }, .memory, "connections are left")
+        verdict.expect(core.connections.allSatisfy { $0.phase == .idle && $0.membersByIndex.isEmpty }, .memory, "connections are left")
         verdict.expect(core.connections.allSatisfy { $0.requests.isEmpty && !$0.hasControlToSend }, .memory, "requests are left")
         verdict.expect(core.connections.allSatisfy { $0.predecessor == nil && $0.successor == nil }, .memory, "a rotation is left")
         let (free, all) = (core.streams.freeCount, core.streams.indices.count)

@@ -59,7 +59,7 @@ struct WireWatch {
     mutating func closing(_ id: ConnectionID, _ core: FeedCore, _ now: Nanoseconds) {
         guard let slot = slot(id, core) else { return }
         let lines = [slot] + core.connections[slot].siblings
-        guard lines.contains(where: { !core.connections[$0].streams.isEmpty }) else { return }
+        guard lines.contains(where: { !core.connections[$0].membersByIndex.isEmpty }) else { return }
         switch core.connections[slot].phase {
         case .connecting, .open: ended(slot, id, now)
         default: break
