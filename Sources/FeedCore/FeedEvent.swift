@@ -122,7 +122,9 @@ public struct StreamSubscriberRecoverError: Error, Hashable, Sendable {
 }
 
 /// An event of a stream. Ids rise over all streams.
-package struct FeedEvent: Sendable {
+///
+/// An object, because it passes through many hands, and each copy of a content would cost as much as merging it.
+package final class FeedEvent: Sendable {
     package enum Kind: Sendable {
         case fetched(FuturesServiceFeedContent)
         case updated(FuturesServiceFeedContent)

@@ -57,19 +57,28 @@ public struct EventID: Hashable, Sendable, CustomStringConvertible, LosslessStri
         return point + 1 + Self.write(sequence, to: start + point + 1)
     }
 
+    /// Two digits in base 36 for each number below 36 × 36, the first one in the lowest bits.
+    private static let pairs: [UInt64] = (0..<1296).map { digit($0 / 36) | digit($0 % 36) << 8 }
+
+    private static func digit(_ value: UInt64) -> UInt64 { value &+ (value < 10 ? 48 : 87) }
+
     /// Writes a number in base 36 without leading zeros and returns the number of digits, at most 13. The buffer must have 16 writable bytes.
     @inline(__always)
     package static func write(_ number: UInt64, to start: UnsafeMutablePointer<UInt8>) -> Int {
-        // The last digit is computed first and shifts up as others come before it.
+        // The last digits are computed first and shift up as others come before them.
         var (first, second): (UInt64, UInt64) = (0, 0)
         var (rest, count) = (number, 0)
-        repeat {
-            let digit = rest % 36
-            second = second << 8 | first >> 56
-            first = first << 8 | (digit &+ (digit < 10 ? 48 : 87))
-            rest /= 36
-            count += 1
-        } while rest > 0
+        while rest >= 1296 {
+            second = second << 16 | first >> 48
+            first = first << 16 | pairs[Int(truncatingIfNeeded: rest % 1296)]
+            rest /= 1296
+            count += 2
+        }
+        let isPair = rest >= 36
+        let last = pairs[Int(truncatingIfNeeded: rest)]
+        second = isPair ? second << 16 | first >> 48 : second << 8 | first >> 56
+        first = isPair ? first << 16 | last : first << 8 | last >> 8
+        count += isPair ? 2 : 1
         let place = UnsafeMutableRawPointer(start)
         place.storeBytes(of: first.littleEndian, as: UInt64.self)
         place.storeBytes(of: second.littleEndian, toByteOffset: 8, as: UInt64.self)

@@ -47,17 +47,19 @@ package struct EventWords: Sendable {
         self.id = id
         var (start, end) = (0, 0)
         text = JSONWriter.bytes(capacity: capacity) { writer in
-            writer.plain("event: ")
-            writer.plain(name)
-            writer.plain("\ndata: ")
+            writer.room(numbers: 0, others: 64)
+            writer.part("event: ")
+            writer.part(word: name)
+            writer.part("\ndata: ")
             start = writer.length
             write(&writer)
             end = writer.length
-            writer.plain("\n")
+            writer.room(numbers: 2, others: 16)
+            writer.part("\n")
             guard id != nil else { return }
-            writer.plain("id: ")
+            writer.part("id: ")
             writingID(&writer)
-            writer.plain(".")
+            writer.part(".")
         }
         members = start..<end
     }
