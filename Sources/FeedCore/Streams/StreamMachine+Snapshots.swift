@@ -26,7 +26,7 @@ extension StreamMachine {
 
     /// Requests the first snapshot: immediately if one message will be the whole content anyway, otherwise after the subscription.
     mutating func requestFirstSnapshot(_ feed: inout FeedContext) {
-        guard traits.hasSnapshotSource, fetching.running == nil else { return }
+        guard traits.needsSnapshot, fetching.running == nil else { return }
         if policy.isWholeWithEachMessage { startFetch(&feed) } else { fetch(at: feed.now.instant + feed.configuration.acknowledgementWait, &feed) }
     }
 
@@ -117,7 +117,7 @@ extension StreamMachine {
     ///
     /// - Parameter isRefuted: Whether the answer may lack the data of an unreadable message.
     mutating func complete(with fetched: FetchedContent, _ fetch: Fetching.Request, isRefuted: Bool, _ feed: inout FeedContext) {
-        let followsSubscription = fetch.followsSubscription && !isRefuted
+        let followsSubscription = fetch.followsSubscription && !isRefuted && !awaitsRepetition
         let isOld = fetch.known.isNewer(than: fetched.rows)
         if isOld, !isAwaited { return publishContent(.full, delta: nil, as: FeedEvent.Kind.fetched, &feed) }
         let lack = policy.messagesArePartial ? feed.upstreams[traits.upstream].listing.flatMap { content.lack(of: fetched.rows, $0) } : nil
@@ -126,6 +126,7 @@ extension StreamMachine {
         }
         leftOutSymbols = Set(lack?.symbols.prefix(Self.mostLeftOut) ?? [][...])
         if fetched.leftOut.count > 0 { leaveOut(fetched.leftOut, &feed) }
+        let startsOver = awaitsRepetition && !content.isContinued(by: fetched.rows)
         abandonBackfill(unlessContinuedBy: fetched.rows)
         if followsSubscription, policy.everyMessageCounts, !content.beginsAnew, !content.isContinued(by: fetched.rows) {
             note(.resync, "messages are missing", feed.now)
@@ -139,7 +140,8 @@ extension StreamMachine {
         guard isOvertaken || content.complete(fetched.rows) else {
             return refuseOtherData(&feed)
         }
-        if content.hasHole(besidesThoseOf: fetched.rows), doubts(feed) {
+        // A bar without a final mark is whole in an answer that has a later one, or if its messages arrived on this subscription.
+        if content.hasHole(besidesThoseOf: fetched.rows) || state != .live && content.hasLaterBar(than: fetched.rows), doubts(feed) {
             if freshness.outage == nil, state == .live { loseRows(&feed) }
             let words = "The venue's REST answer ends before the stream's bars."
             return fetchFailed(FeedError(.malformed, words, isTransient: true), &feed)
@@ -152,7 +154,7 @@ extension StreamMachine {
         let outlivesConnection =
             !subscription.isEffective && !freshness.hasMessage && freshness.outage?.awaitsMessage != true && freshness.stalls == 0
         if !isOvertaken { freshness.settle(fetch.askedAt) }
-        if case .none = fetching.backfill, outlivesConnection { content.beginGeneration() }
+        if case .none = fetching.backfill, outlivesConnection || startsOver { content.beginGeneration() }
         let awaitsMessage = policy.isWholeWithEachMessage && freshness.outage == nil && !traits.rhythm.isTicking
         if followsSubscription || awaitsMessage { fetching.need = .nothing }
         let newest = contentID == nil ? fetched.eventTime : [fetched.eventTime, eventTime].compactMap(\.self).max()
@@ -165,7 +167,7 @@ extension StreamMachine {
             if isUnconfirmed { awaitConfirmation(&feed) }
             if !isUnconfirmed, fetching.isNeeded {
                 if isRefuted { fetchAfterRefutation(&feed) } else { startFetch(&feed) }
-            } else if state == .connecting, isConfirmedIfPossible {
+            } else if state == .connecting, isConfirmedIfPossible, !awaitsRepetition {
                 becomeLive(&feed)
             }
         }
