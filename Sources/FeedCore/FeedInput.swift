@@ -25,6 +25,9 @@ public struct StreamTraits: Sendable {
     /// Whether each subscription begins with a repetition of the newest messages, which shows whether messages before them are missing.
     public let repeatsNewest: Bool
 
+    /// Whether an answer over REST completes the content. A subscription that begins with a repetition completes it by itself.
+    var needsSnapshot: Bool { hasSnapshotSource && !repeatsNewest }
+
     /// The upstream that has the stream, in the dialect's order.
     var upstream: Int { endpoint / FeedCore.endpointsPerUpstream }
 

@@ -45,15 +45,17 @@ package struct CombinedDialect: Dialect {
         dialect(upstream(of: endpoint)).session(endpoint: endpoint % FeedCore.endpointsPerUpstream, subprotocol: subprotocol)
     }
 
-    package func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> RESTRequest? {
-        dialect(of: name).snapshotRequest(of: name, from: from, host: host)
+    package func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int, now: Int64) -> RESTRequest? {
+        dialect(of: name).snapshotRequest(of: name, from: from, host: host, now: now)
     }
 
     package func decodeSnapshot(of name: FuturesServiceStreamName, _ answer: RESTAnswer, now: Int64) -> Result<FetchedContent, FeedError> {
         dialect(of: name).decodeSnapshot(of: name, answer, now: now)
     }
 
-    package func newestRequest(of name: FuturesServiceStreamName, host: Int) -> RESTRequest? { dialect(of: name).newestRequest(of: name, host: host) }
+    package func newestRequest(of name: FuturesServiceStreamName, host: Int, now: Int64) -> RESTRequest? {
+        dialect(of: name).newestRequest(of: name, host: host, now: now)
+    }
 }
 
 extension Dialect {

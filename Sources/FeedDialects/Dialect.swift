@@ -28,11 +28,12 @@ public protocol Dialect: Sendable {
     ///   - subprotocol: The server's choice; nil if it chose none or there is no WebSocket.
     func session(endpoint: Int, subprotocol: String?) -> any DialectSession
 
-    /// The request for a stream's snapshot, or for its messages from an id on; nil if the upstream has neither.
-    func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> RESTRequest?
+    /// The request for a stream's snapshot, or for its messages from an id on; nil if the upstream has neither. `now` is the upstream's time, or the time
+    /// of this computer if that is unknown, ms since 1970 UTC.
+    func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int, now: Int64) -> RESTRequest?
 
     /// The smallest request that returns a stream's newest data; the answer is parsed like a snapshot. Nil if there is none.
-    func newestRequest(of name: FuturesServiceStreamName, host: Int) -> RESTRequest?
+    func newestRequest(of name: FuturesServiceStreamName, host: Int, now: Int64) -> RESTRequest?
 
     /// Parses an answer with a snapshot. `now` is the upstream's time, ms since 1970 UTC, or `Int64.min` if unknown.
     func decodeSnapshot(of name: FuturesServiceStreamName, _ answer: RESTAnswer, now: Int64) -> Result<FetchedContent, FeedError>
@@ -67,7 +68,9 @@ extension Dialect {
     /// 0, the only upstream.
     public func upstream(of endpoint: Int) -> Int { 0 }
     /// Requests a snapshot.
-    public func newestRequest(of name: FuturesServiceStreamName, host: Int) -> RESTRequest? { snapshotRequest(of: name, from: nil, host: host) }
+    public func newestRequest(of name: FuturesServiceStreamName, host: Int, now: Int64) -> RESTRequest? {
+        snapshotRequest(of: name, from: nil, host: host, now: now)
+    }
     /// Nil: there is no listing.
     public func listingRequest(host: Int) -> RESTRequest? { nil }
     /// An empty listing.

@@ -31,6 +31,11 @@ test('bars are replaced by open time, stand in order, and the oldest go', () => 
   assert.deepEqual(value, [{ openTime: 2, close: '2' }, { openTime: 3, close: '3' }, { openTime: 4, close: '5' }]);
 });
 
+test('the key of a bar is that of the catalogue', () => {
+  const { value } = after({ merge: 'byKey', key: 't', keep: 2 }, full([{ t: 1 }, { t: 3 }]), delta([{ t: 10 }]), delta([{ t: 2 }], 'e.3'));
+  assert.deepEqual(value, [{ t: 3 }, { t: 10 }]);
+});
+
 test('trades are appended, and only the last ones kept', () => {
   assert.deepEqual(after({ merge: 'append', keep: 3 }, full([1, 2]), delta([3, 4])).value, [2, 3, 4]);
 });

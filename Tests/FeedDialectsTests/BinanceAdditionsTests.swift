@@ -45,7 +45,7 @@ struct BinanceAdditionsTests {
         guard case .depth(let levels)? = rows(frame) else { return }
         #expect(levels.first?.previousUpdateID == 149 && levels.first?.lastUpdateID == 160)
         #expect(
-            Self.binance.snapshotRequest(of: .rpiDepth(symbol: "BTCUSDT"), from: nil, host: 0)?.url
+            Self.binance.snapshotRequest(of: .rpiDepth(symbol: "BTCUSDT"), from: nil, host: 0, now: 0)?.url
                 == "https://fapi.binance.com/fapi/v1/rpiDepth?symbol=BTCUSDT&limit=1000")
     }
 
@@ -62,7 +62,8 @@ struct BinanceAdditionsTests {
             return
         }
         #expect(
-            Self.binance.snapshotRequest(of: .continuousKline(pair: "BTCUSDT", contract: .nextQuarter, interval: .minute1), from: nil, host: 0)?.url
+            Self.binance.snapshotRequest(
+                of: .continuousKline(pair: "BTCUSDT", contract: .nextQuarter, interval: .minute1), from: nil, host: 0, now: 0)?.url
                 == "https://fapi.binance.com/fapi/v1/continuousKlines?pair=BTCUSDT&contractType=NEXT_QUARTER&interval=1m&limit=499")
     }
 
@@ -105,6 +106,6 @@ struct BinanceAdditionsTests {
         else { return }
         #expect(shares.first?.market == "EquityUpdate" && goods.first?.market == "CommodityUpdate" && goods.first?.session == "OVERNIGHT")
         #expect(FuturesServiceStreamName.tradingSession.mergeRule == .byKey)
-        #expect(Self.binance.snapshotRequest(of: .tradingSession, from: nil, host: 0)?.url == nil)
+        #expect(Self.binance.snapshotRequest(of: .tradingSession, from: nil, host: 0, now: 0)?.url == nil)
     }
 }

@@ -13,7 +13,7 @@ import Testing
         var catalogue: [CatalogueEntry] { [] }
         func route(endpoint: Int, host: Int) -> UpstreamRoute { .webSocket(url: "ws://\(endpoint)") }
         func session(endpoint: Int, subprotocol: String?) -> any DialectSession { FuturesSession(FuturesDialect(venue: .aster)) }
-        func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> RESTRequest? { nil }
+        func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int, now: Int64) -> RESTRequest? { nil }
         func decodeSnapshot(of name: FuturesServiceStreamName, _ answer: RESTAnswer, now: Int64) -> Result<FetchedContent, FeedError> {
             .failure(FeedError(.malformed, ""))
         }

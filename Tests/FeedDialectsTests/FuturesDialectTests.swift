@@ -189,7 +189,7 @@ import Testing
 
     @Test func symbolsArePercentEncodedInAddresses() {
         #expect(
-            Self.dialect.snapshotRequest(of: .markPrice(symbol: "币USDT"), from: nil, host: 0)?.url
+            Self.dialect.snapshotRequest(of: .markPrice(symbol: "币USDT"), from: nil, host: 0, now: 0)?.url
                 == "https://fapi.asterdex.com/fapi/v1/premiumIndex?symbol=%E5%B8%81USDT")
     }
 }

@@ -79,7 +79,7 @@ import Testing
     @Test func barsAreAskedForAsTrades() {
         let dialect = FuturesDialect(venue: .aster)
         #expect(
-            dialect.snapshotRequest(of: Self.five, from: 7, host: 0)?.url
+            dialect.snapshotRequest(of: Self.five, from: 7, host: 0, now: 0)?.url
                 == "https://fapi.asterdex.com/fapi/v1/aggTrades?symbol=BTCUSDT&fromId=7&limit=1000")
         let answer = #"[{"a":1,"p":"2","q":"3","f":1,"l":1,"T":5,"m":false}]"#
         let fetched = Array(answer.utf8).withUnsafeBufferPointer {

@@ -106,7 +106,7 @@ import Testing
                 == #"{"trades":[{"id":3,"price":"2.50","size":"1","side":"sell","time":7}]}"#)
         let bar = #"{"t":1,"T":2,"s":"BTC","i":"1m","o":"1","c":"2","h":"3","l":"0.5","v":"10.0","n":4}"#
         #expect(
-            try text(.bars(.minute1, limit: 9), .json([JSONRow(checked: bar)]))
+            try text(.bars(.minute1, limit: 9), .upstreamBar([UpstreamBar(checked: bar, openTime: 1, closeTime: 2, tradeCount: 4)]))
                 == #"{"bars":[{"openTime":1,"closeTime":2,"open":"1","high":"3","low":"0.5","close":"2","volume":"10.0","tradeCount":4}]}"#)
         #expect(dialect.marketStream(of: "BTC", .bars(.hour6, limit: 1), nil) == nil, "the venue has no bars of six hours")
         #expect(dialect.marketStream(of: "NOPE", .book(depth: 1), VenueListing(symbols: ["BTC"])) == nil)

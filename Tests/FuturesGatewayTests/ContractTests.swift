@@ -120,6 +120,7 @@ private func documentedOperations() throws -> [String: Set<String>] {
             .markPrice([]), .assetIndex([]), .bookTicker([]), .aggregateTrade([]), .trade([]), .liquidation([]), .depth([]), .kline([]),
             .earlyBar([]), .bar([]),
             .miniTicker([]), .ticker([]), .compositeIndex([]), .contractInfo([]), .tradingSession([]), .json([]), .upstreamTrade([]),
+            .upstreamBar([]),
         ]
         let written = Set(rows.flatMap { rows in [true, false].map { "\(ContentEncoder.type(of: rows, asArray: $0))" } })
         #expect(documented == written)

@@ -129,6 +129,14 @@ import Testing
             ])
         ),
         ("tradingSession", .tradingSession([TradingSession(market: "U", session: "OPEN", startTime: 1, endTime: 2, time: 7)])),
+        (
+            "hyperliquid:BTC@candle_1m",
+            .upstreamBar([UpstreamBar(checked: #"{"t":1,"T":2,"s":"BTC","c":"1.50","n":3}"#, openTime: 1, closeTime: 2, tradeCount: 3)])
+        ),
+        (
+            "hyperliquid:BTC@trades",
+            .upstreamTrade([UpstreamTrade(checked: #"{"coin":"BTC","px":"1.50","time":7,"tid":18446744073709551615}"#, id: .max, time: 7)])
+        ),
         ("bux:sb26493", .json([JSONRow(checked: "{\"a\":[1,\"zwei\\n\"]}")])),
     ]
 

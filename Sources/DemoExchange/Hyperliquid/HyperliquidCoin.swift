@@ -23,9 +23,11 @@ struct HyperliquidCoin {
     private(set) var trades: [String] = []
     /// The trades of the last block.
     private(set) var newTrades: [String] = []
-    private var bars: [Interval: Bar] = [:]
+    /// The bars of each interval, oldest first. The last one is open.
+    private var bars: [Interval: [Bar]] = [:]
 
     private static let keptTrades = 30
+    private static let keptBars = 700
 
     /// Names as the venue has them: in any case, and with the prefix of another exchange.
     static func all(seed: UInt64, now: Int64) -> [HyperliquidCoin] {
@@ -42,6 +44,21 @@ struct HyperliquidCoin {
     private init(_ name: String, _ price: Int64, _ scale: Int, _ generator: SeededGenerator, _ now: Int64) {
         (self.name, bid, self.scale, self.generator, dayAgo, time) = (name, price, scale, generator, price * 99 / 100, now)
         sizes = (0..<40).map { 1_000 + Int64($0) * 137 }
+        for interval in Interval.allCases { bars[interval] = pastBars(interval) }
+    }
+
+    /// Closed bars before the start of the server, up to the first price.
+    private mutating func pastBars(_ interval: Interval) -> [Bar] {
+        var (past, close, end) = ([Bar](), bid, interval.open(at: time))
+        while past.count < Self.keptBars - 100, end > 0 {
+            let start = interval.open(at: end - 1)
+            let open = max(close + generator.integer(in: -9...9), 1_000)
+            let (high, low) = (max(open, close) + generator.integer(in: 0...5), min(open, close) - generator.integer(in: 0...5))
+            let (volume, trades) = (generator.integer(in: 1_000...9_000_000), Int(generator.integer(in: 1...900)))
+            past.append(Bar(start: start, open: open, high: high, low: low, close: close, volume: volume, trades: trades))
+            (close, end) = (open, start)
+        }
+        return past.reversed()
     }
 
     mutating func move(_ now: Int64) {
@@ -60,12 +77,14 @@ struct HyperliquidCoin {
         let (price, size) = (isBuy ? bid + 1 : bid, generator.integer(in: 1...500_000))
         for interval in Interval.allCases {
             let start = interval.open(at: time)
-            let known = bars[interval].flatMap { $0.start == start ? $0 : nil }
+            let known = bars[interval]?.last.flatMap { $0.start == start ? $0 : nil }
             var bar = known ?? Bar(start: start, open: price, high: price, low: price, close: price, volume: 0, trades: 0)
             (bar.high, bar.low, bar.close) = (max(bar.high, price), min(bar.low, price), price)
             bar.volume += size
             bar.trades += 1
-            bars[interval] = bar
+            if known != nil { bars[interval]?.removeLast() }
+            bars[interval, default: []].append(bar)
+            if bars[interval, default: []].count > Self.keptBars { bars[interval]?.removeFirst(100) }
         }
         // Ids are not in the order of time.
         let id = generator.integer(in: 1...1_000_000_000_000_000)
@@ -109,8 +128,18 @@ struct HyperliquidCoin {
 
     func candle(_ interval: Interval) -> String {
         let start = interval.open(at: time)
-        let bar = bars[interval] ?? Bar(start: start, open: bid, high: bid, low: bid, close: bid, volume: 0, trades: 0)
-        return #"{"t":\#(bar.start),"T":\#(interval.end(of: bar.start) - 1),"s":\#(JSONValue.quoted(name)),"i":"\#(interval.rawValue)","#
+        let newest = bars[interval]?.last.flatMap { $0.start == start ? $0 : nil }
+        return text(newest ?? Bar(start: start, open: bid, high: bid, low: bid, close: bid, volume: 0, trades: 0), interval)
+    }
+
+    /// The bars with a part between two times, ms since 1970 UTC, oldest first.
+    func candles(_ interval: Interval, from: Int64, to: Int64) -> String {
+        let selected = bars[interval, default: []].filter { interval.end(of: $0.start) > from && $0.start <= to }
+        return "[" + selected.map { text($0, interval) }.joined(separator: ",") + "]"
+    }
+
+    private func text(_ bar: Bar, _ interval: Interval) -> String {
+        #"{"t":\#(bar.start),"T":\#(interval.end(of: bar.start) - 1),"s":\#(JSONValue.quoted(name)),"i":"\#(interval.rawValue)","#
             + #""o":"\#(text(bar.open))","c":"\#(text(bar.close))","h":"\#(text(bar.high))","l":"\#(text(bar.low))","#
             + #""v":"\#(decimal(bar.volume, 5))","n":\#(bar.trades)}"#
     }

@@ -126,10 +126,13 @@ extension HyperliquidVenue: LoopbackService {
         case "metaAndAssetCtxs": return RESTReply(body: "[\(universe),[\(listed.map(\.context).joined(separator: ","))]]")
         case "allMids": return RESTReply(body: mids)
         case "l2Book": return RESTReply(body: coin.map { $0.book(levels: 20) } ?? "null")
-        case "recentTrades": return RESTReply(body: coin.map { "[\($0.trades.joined(separator: ","))]" } ?? "null")
+        // The venue returns the newest ten, the newest one first.
+        case "recentTrades": return RESTReply(body: coin.map { "[\($0.trades.suffix(10).reversed().joined(separator: ","))]" } ?? "null")
         case "candleSnapshot":
-            let interval = question["req"]?["interval"]?.string.flatMap(Interval.init(rawValue:))
-            return RESTReply(body: coin.flatMap { coin in interval.map { "[\(coin.candle($0))]" } } ?? "null")
+            guard let asked = question["req"], let coin, let interval = asked["interval"]?.string.flatMap(Interval.init(rawValue:)),
+                let from = asked["startTime"]?.integer
+            else { return RESTReply(status: 422, body: "Failed to deserialize the JSON body into the target type") }
+            return RESTReply(body: coin.candles(interval, from: from, to: asked["endTime"]?.integer ?? .max))
         default: return RESTReply(status: 422, body: "Failed to deserialize the JSON body into the target type")
         }
     }

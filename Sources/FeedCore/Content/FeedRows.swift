@@ -34,6 +34,8 @@ public enum FeedRows: Equatable, Sendable {
     case json([JSONRow])
     /// Trades as another upstream sent them, oldest first.
     case upstreamTrade([UpstreamTrade])
+    /// Bars as another upstream sent them, oldest first.
+    case upstreamBar([UpstreamBar])
 
     /// The number of rows.
     public var count: Int {
@@ -55,6 +57,7 @@ public enum FeedRows: Equatable, Sendable {
         case .tradingSession(let rows): rows.count
         case .json(let rows): rows.count
         case .upstreamTrade(let rows): rows.count
+        case .upstreamBar(let rows): rows.count
         }
     }
 }

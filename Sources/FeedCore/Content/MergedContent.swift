@@ -83,6 +83,7 @@ extension FeedRows {
         case .tradingSession(let rows): rows.merged(with: change, rule, limit)
         case .json(let rows): rows.merged(with: change, rule, limit)
         case .upstreamTrade(let rows): rows.merged(with: change, rule, limit)
+        case .upstreamBar(let rows): rows.merged(with: change, rule, limit)
         }
     }
 }

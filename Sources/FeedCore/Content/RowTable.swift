@@ -57,6 +57,7 @@ struct RowTable<Row: FeedRow>: Sendable {
 
     /// Merges a snapshot. Rows that it lacks are removed, except rows of the current generation. A newer row replaces an older one.
     mutating func complete(_ answer: [Row], limit: Int) {
+        if !Row.hasIdentity, let first = answer.first, hasCopy(of: first) { return join(answer, limit: limit) }
         let (complete, earlier) = (Self.distinct(answer), self)
         self = RowTable()
         (generation, dropped) = (earlier.generation, earlier.dropped)
@@ -72,6 +73,12 @@ struct RowTable<Row: FeedRow>: Sendable {
         }
         if Row.isOrdered { merged.sort { $0.key < $1.key } }
         adopt(merged, limit: limit)
+    }
+
+    /// Merges a snapshot that begins with a known row. Rows without ids in an order are sorted by their times.
+    private mutating func join(_ answer: [Row], limit: Int) {
+        let merged = rows + answer.filter { !hasCopy(of: $0) }
+        adopt(merged.sorted { $0.venueTime < $1.venueTime }, limit: limit)
     }
 
     /// The rows with one row for each key: the newest one.

@@ -32,6 +32,7 @@ struct StreamContent: Sendable {
         case .contractInfo: table = RowTable<ContractInfo>()
         case .tradingSession: table = RowTable<TradingSession>()
         case .upstream where name.isListOfTrades: table = RowTable<UpstreamTrade>()
+        case .upstream where name.isListOfBars: table = RowTable<UpstreamBar>()
         case .openInterest, .fundingRate, .funding, .longShortRatio, .markets, .upstream: table = RowTable<JSONRow>()
         }
     }
@@ -122,6 +123,9 @@ struct StreamContent: Sendable {
     /// Whether bars are missing or unfinished, other than between two bars of this answer.
     func hasHole(besidesThoseOf answer: FeedRows) -> Bool { table?.hasHole(besidesThoseOf: answer) ?? false }
 
+    /// Whether the content has a later bar than the answer, and bars have no mark that they are final. The last bar of the answer may lack trades then.
+    func hasLaterBar(than answer: FeedRows) -> Bool { table?.hasLaterBar(than: answer) ?? false }
+
     /// The rows that a list of all symbols lacks: of known symbols that the venue lists, or of most listed ones. Nil if it is whole.
     func lack(of rows: FeedRows, _ listing: VenueListing) -> Lack? { table?.lack(of: rows, listing) ?? nil }
 
@@ -191,6 +195,7 @@ protocol ContentTable: Sendable {
     mutating func takeClosings() -> FeedCounters.EarlyBars?
     func hasHole(before rows: FeedRows) -> Bool
     func hasHole(besidesThoseOf answer: FeedRows) -> Bool
+    func hasLaterBar(than answer: FeedRows) -> Bool
     func lack(of rows: FeedRows, _ listing: VenueListing) -> StreamContent.Lack?
     mutating func leap(to other: FeedRows) -> UInt64?
     mutating func drop(_ isGone: (String) -> Bool) -> Bool
@@ -209,6 +214,7 @@ extension ContentTable {
     mutating func takeClosings() -> FeedCounters.EarlyBars? { nil }
     func hasHole(before rows: FeedRows) -> Bool { false }
     func hasHole(besidesThoseOf answer: FeedRows) -> Bool { false }
+    func hasLaterBar(than answer: FeedRows) -> Bool { false }
     func lack(of rows: FeedRows, _ listing: VenueListing) -> StreamContent.Lack? { nil }
 }
 
@@ -227,6 +233,11 @@ extension RowTable: ContentTable {
             guard let bar = row.bar, let next = later.bar else { return false }
             return !bar.isFollowed(by: next) && ends.map { !$0.contains(bar.openTime) || !$0.contains(next.openTime) } ?? true
         }
+    }
+
+    func hasLaterBar(than answer: FeedRows) -> Bool {
+        guard Row.self == UpstreamBar.self, let own = rows.last?.key, let answered = Row.rows(in: answer)?.last?.key else { return false }
+        return own > answered
     }
 
     func lack(of other: FeedRows, _ listing: VenueListing) -> StreamContent.Lack? {

@@ -68,6 +68,8 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
         let local: String
         /// Whether the stream consists of the trades of an upstream that is not a futures venue.
         let isListOfTrades: Bool
+        /// Whether the stream consists of the bars of such an upstream.
+        let isListOfBars: Bool
         /// The hash of the description, computed once.
         let hash: Int
 
@@ -82,7 +84,9 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
             self.levels = levels
             self.speed = speed
             self.local = local
-            isListOfTrades = channel == .upstream && local.hasSuffix("@trades") && FuturesServiceStreamName.isHyperliquid(prefix ?? "")
+            let isHyperliquid = channel == .upstream && FuturesServiceStreamName.isHyperliquid(prefix ?? "")
+            isListOfTrades = isHyperliquid && local.hasSuffix("@trades")
+            isListOfBars = isHyperliquid && local.split(separator: "@").last?.hasPrefix("candle_") == true
             description = prefix.map { $0 + ":" + local } ?? local
             var hasher = Hasher()
             hasher.combine(description)
@@ -152,6 +156,9 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
     /// Whether the stream consists of the trades of an upstream that is not a futures venue.
     package var isListOfTrades: Bool { parts.isListOfTrades }
 
+    /// Whether the stream consists of the bars of an upstream that is not a futures venue.
+    package var isListOfBars: Bool { parts.isListOfBars }
+
     /// The same stream at another futures venue: one of `venues`, or nil for the first upstream. Nothing changes for a stream of another kind of
     /// upstream.
     package func at(venue: String?) -> Self {
@@ -182,7 +189,7 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
         case .aggregateTrade, .trade, .liquidation: .append
         case .depth, .rpiDepth: .book
         case .kline, .earlyKline, .continuousKline, .bar: .byKey
-        case .upstream: isListOfTrades ? .append : .replace
+        case .upstream: isListOfTrades ? .append : isListOfBars ? .byKey : .replace
         case .funding, .markets: .replace
         default: symbol == nil ? .byKey : .replace
         }

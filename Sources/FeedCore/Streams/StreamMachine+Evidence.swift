@@ -14,7 +14,7 @@ extension StreamMachine {
     var isComplete: Bool { policy.isComplete(self) }
 
     /// Requires a snapshot for rows that the content may have missed, if REST has one.
-    mutating func requireCompletion() { fetching.need = traits.hasSnapshotSource ? .completion : .nothing }
+    mutating func requireCompletion() { fetching.need = traits.needsSnapshot ? .completion : .nothing }
 
     /// A message or an answer arrived. The stream becomes live if its content is complete. A stalled stream needs a message for that.
     mutating func becomeLive(_ feed: inout FeedContext) {

@@ -31,8 +31,11 @@ extension StreamMachine {
     /// Whether a message without a number is a copy from another line. During an outage it counts as news in any case.
     private mutating func isCopy(_ slot: Int, _ rows: FeedRows, eventTime: Int64?, _ feed: borrowing FeedContext) -> Bool {
         guard rows.copyNumber == nil, freshness.outage == nil else { return false }
-        // Its content knows these trades by their ids.
-        if case .upstreamTrade = rows { return false }
+        // Its content knows these trades by their ids, and these bars by their times.
+        switch rows {
+        case .upstreamTrade, .upstreamBar: return false
+        default: break
+        }
         // Each row of another upstream has its own time, which may not order the stream.
         let isOrdered = if case .json = rows { false } else { true }
         return !lines.values.isNews(rows, at: eventTime, isOrdered: isOrdered, from: feed.pool.connections[slot].id)

@@ -22,7 +22,7 @@ extension StreamMachine {
         setState(.connecting, &feed)
         connection = feed.pool.place(traits)
         join(&feed)
-        guard traits.hasSnapshotSource, fetching.running == nil else { return }
+        guard traits.needsSnapshot, fetching.running == nil else { return }
         fetch(at: feed.now.instant + feed.configuration.acknowledgementWait, &feed)
     }
 

@@ -26,7 +26,7 @@ extension StreamMachine {
 
     /// Requests the first snapshot: immediately if one message will be the whole content anyway, otherwise after the subscription.
     mutating func requestFirstSnapshot(_ feed: inout FeedContext) {
-        guard traits.hasSnapshotSource, fetching.running == nil else { return }
+        guard traits.needsSnapshot, fetching.running == nil else { return }
         if policy.isWholeWithEachMessage { startFetch(&feed) } else { fetch(at: feed.now.instant + feed.configuration.acknowledgementWait, &feed) }
     }
 
@@ -117,16 +117,17 @@ extension StreamMachine {
     ///
     /// - Parameter isRefuted: Whether the answer may lack the data of an unreadable message.
     mutating func complete(with fetched: FetchedContent, _ fetch: Fetching.Request, isRefuted: Bool, _ feed: inout FeedContext) {
-        let followsSubscription = fetch.followsSubscription && !isRefuted
+        let followsSubscription = fetch.followsSubscription && !isRefuted && !awaitsRepetition
         let isOld = fetch.known.isNewer(than: fetched.rows)
         if isOld, !isAwaited { return publishContent(.full, delta: nil, as: .fetch, &feed) }
+        let startsOver = awaitsRepetition && !content.isContinued(by: fetched.rows)
         guard admit(fetched, isOld: isOld, &feed) else { return }
         if followsSubscription { findMissingMessages(before: fetched.rows, &feed) }
         // The answer was requested before the subscription was active. It is older than later messages whatever its numbers say, because the venue
         // may have restarted its numbering.
         let isOvertaken = (!followsSubscription || fetched.rows.haveNoOrder) && hasMessage(since: fetch.askedAt)
         guard take(fetched.rows, isOvertaken: isOvertaken, &feed) else { return }
-        settle(fetched, askedAt: fetch.askedAt, followsSubscription: followsSubscription, isOvertaken: isOvertaken, &feed)
+        settle(fetched, fetch, followsSubscription: followsSubscription, isOvertaken: isOvertaken, startsOver: startsOver, &feed)
         if followsSubscription {
             endOutage(with: content.ids, &feed)
             becomeLive(&feed)
@@ -165,7 +166,8 @@ extension StreamMachine {
             refuseOtherData(&feed)
             return false
         }
-        if content.hasHole(besidesThoseOf: rows), doubts(feed) {
+        // A bar without a final mark is whole in an answer that has a later one, or if its messages arrived on this subscription.
+        if content.hasHole(besidesThoseOf: rows) || state != .live && content.hasLaterBar(than: rows), doubts(feed) {
             if freshness.outage == nil, state == .live { loseRows(&feed) }
             fetchFailed(FeedError(.malformed, "The venue's REST answer ends before the stream's bars.", isTransient: true), &feed)
             return false
@@ -179,13 +181,14 @@ extension StreamMachine {
 
     /// Records what an answer proves.
     private mutating func settle(
-        _ fetched: FetchedContent, askedAt: Instant, followsSubscription: Bool, isOvertaken: Bool, _ feed: inout FeedContext
+        _ fetched: FetchedContent, _ fetch: Fetching.Request, followsSubscription: Bool, isOvertaken: Bool, startsOver: Bool,
+        _ feed: inout FeedContext
     ) {
         // A stalled stream was subscribed on this connection already, so its next message continues the answer.
         let outlivesConnection =
             !subscription.isEffective && !freshness.hasMessage && freshness.outage?.awaitsMessage != true && freshness.stalls == 0
-        if !isOvertaken { freshness.settle(askedAt) }
-        if case .none = fetching.backfill, outlivesConnection { content.beginGeneration() }
+        if !isOvertaken { freshness.settle(fetch.askedAt) }
+        if case .none = fetching.backfill, outlivesConnection || startsOver { content.beginGeneration() }
         let awaitsMessage = policy.isWholeWithEachMessage && freshness.outage == nil && !traits.rhythm.isTicking
         if followsSubscription || awaitsMessage { fetching.need = .nothing }
         let newest = contentID == nil ? fetched.eventTime : [fetched.eventTime, eventTime].compactMap(\.self).max()
@@ -200,7 +203,7 @@ extension StreamMachine {
             if isRefuted { fetchAfterRefutation(&feed) } else { startFetch(&feed) }
             return
         }
-        if state == .connecting, isConfirmedIfPossible { becomeLive(&feed) }
+        if state == .connecting, isConfirmedIfPossible, !awaitsRepetition { becomeLive(&feed) }
     }
 
     /// Reports that rows are missing. Only a snapshot brings them.

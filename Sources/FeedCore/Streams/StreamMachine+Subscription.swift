@@ -45,7 +45,10 @@ extension StreamMachine {
     }
 
     /// Whether the stream is complete as soon as its subscription is active, because REST has no snapshot and messages come at any time.
-    var needsNoSnapshot: Bool { !traits.hasSnapshotSource && !traits.rhythm.isPeriodic }
+    var needsNoSnapshot: Bool { !traits.needsSnapshot && !traits.rhythm.isPeriodic }
+
+    /// Whether the repetition at the start of the subscription is missing. Only it shows whether messages are missing.
+    var awaitsRepetition: Bool { traits.repeatsNewest && !freshness.hasMessage }
 
     /// Marks the subscription as active. A snapshot that is requested from now on misses no update.
     mutating func subscriptionConfirmed(_ feed: inout FeedContext) {
@@ -62,7 +65,7 @@ extension StreamMachine {
             endOutage(&feed)
             becomeLive(&feed)
         }
-        guard freshness.stalls == 0, !wasLost, contentID != nil, isConfirmedIfPossible, isWithinBound(feed) else { return }
+        guard freshness.stalls == 0, !wasLost, contentID != nil, !awaitsRepetition, isConfirmedIfPossible, isWithinBound(feed) else { return }
         becomeLive(&feed)
     }
 

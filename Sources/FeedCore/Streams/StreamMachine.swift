@@ -192,7 +192,7 @@ struct StreamMachine: Sendable {
         policy = name.messageRule.policy
         freshness = Freshness(traits.rhythm)
         content = StreamContent(name, limit: traits.limit)
-        fetching = Fetching(need: traits.hasSnapshotSource ? .completion : .nothing, backoff: policy.backoff(configuration))
+        fetching = Fetching(need: traits.needsSnapshot ? .completion : .nothing, backoff: policy.backoff(configuration))
     }
 
     /// How many readers would notice that the stream waits.

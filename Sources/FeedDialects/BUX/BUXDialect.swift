@@ -31,7 +31,7 @@ struct BUXDialect: Dialect {
 
     func session(endpoint: Int, subprotocol: String?) -> any DialectSession { BUXSession() }
 
-    func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> RESTRequest? {
+    func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int, now: Int64) -> RESTRequest? {
         guard let product = product(name), let url = upstream.httpURL else { return nil }
         return RESTRequest(url: "\(url)/products/\(product)", headers: [("Accept", "application/json")] + upstream.headers)
     }

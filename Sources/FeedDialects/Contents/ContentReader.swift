@@ -41,7 +41,17 @@ package enum ContentReader {
         case "contracts": return .contractInfo(try rows(&reader, contractInfo))
         case "tradingSessions": return .tradingSession(try rows(&reader, tradingSession))
         case "upstream": return .json([JSONRow(checked: String(decoding: text, as: UTF8.self))])
-        case "upstreamTrades": return .upstreamTrade(try trades(&reader))
+        case "upstreamTrades":
+            return .upstreamTrade(
+                try texts(&reader) { (text, fields) throws(JSONReader.Failure) in
+                    UpstreamTrade(checked: text, id: try fields.integer("tid"), time: try fields.integer("time"))
+                })
+        case "upstreamBars":
+            return .upstreamBar(
+                try texts(&reader) { (text, fields) throws(JSONReader.Failure) in
+                    UpstreamBar(
+                        checked: text, openTime: try fields.integer("t"), closeTime: try fields.integer("T"), tradeCount: try fields.integer("n"))
+                })
         default: throw reader.failure("the type of the content is unknown")
         }
     }
@@ -60,17 +70,17 @@ package enum ContentReader {
         }
     }
 
-    private static func trades(_ reader: inout JSONReader) throws(JSONReader.Failure) -> [UpstreamTrade] {
-        var trades: [UpstreamTrade] = []
+    /// Parses an array of objects whose texts are kept.
+    private static func texts<Row>(
+        _ reader: inout JSONReader, _ read: (String, RowFields) throws(JSONReader.Failure) -> Row
+    ) throws(JSONReader.Failure) -> [Row] {
+        var rows: [Row] = []
         try reader.array { (reader) throws(JSONReader.Failure) in
             let text = try reader.raw()
             var row = JSONReader(text)
-            let fields = try RowFields(&row)
-            trades.append(
-                UpstreamTrade(
-                    checked: String(decoding: text, as: UTF8.self), id: try fields.integer("tid"), time: try fields.integer("time")))
+            rows.append(try read(String(decoding: text, as: UTF8.self), try RowFields(&row)))
         }
-        return trades
+        return rows
     }
 
     private static func markPrice(_ row: RowFields) throws(JSONReader.Failure) -> MarkPrice {

@@ -1,12 +1,12 @@
 package import FeedCore
 
 extension FuturesDialect {
-    package func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> RESTRequest? {
+    package func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int, now: Int64) -> RESTRequest? {
         url(of: name, from: from, host: host, isInquiry: false).map { RESTRequest(url: $0) }
     }
 
     /// Requests the best 50 levels of a book, which cost as much as five (docs/reference/venues.md §3), and the last trade or the last two bars.
-    package func newestRequest(of name: FuturesServiceStreamName, host: Int) -> RESTRequest? {
+    package func newestRequest(of name: FuturesServiceStreamName, host: Int, now: Int64) -> RESTRequest? {
         url(of: name, from: nil, host: host, isInquiry: true).map { RESTRequest(url: $0) }
     }
 

@@ -49,7 +49,7 @@ package struct GraphQLDialect: Dialect {
         return GraphQLDialectSession(upstream, name: name, version: version)
     }
 
-    package func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> RESTRequest? {
+    package func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int, now: Int64) -> RESTRequest? {
         local(name).flatMap { upstream.snapshotRequest(of: $0) }
     }
 

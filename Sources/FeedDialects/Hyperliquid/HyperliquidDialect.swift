@@ -13,14 +13,16 @@ enum HyperliquidLimits {
     static let contexts = Duration.seconds(10)
     /// The request weight that an address has in a minute.
     static let weight = 1200
-    /// The trades that are kept. Each subscription repeats 30, by which a reader knows the old ones.
+    /// The trades that are kept. Each subscription repeats the newest 30; REST has only the newest ten.
     static let trades = 500
+    /// The bars that are requested and kept.
+    static let bars = 500
 }
 
-/// Hyperliquid as a dialect. A stream is a coin and a channel, such as `hyperliquid:BTC@book`; its content is the venue's own object.
+/// Hyperliquid as a dialect. A stream is a coin and a channel, such as `hyperliquid:BTC@book`; its content is the venue's own object, or a list of them.
 ///
 /// Messages have no numbers. A book, the best prices, a context and the middle prices are whole with each message, so nothing can be missing in them.
-/// Trades have ids without an order; see docs/read/freshness.md.
+/// Trades have ids without an order, and bars are known by their times; see docs/read/freshness.md.
 struct HyperliquidDialect: Dialect {
     let name: String
     /// `ws://` or `wss://`, with the path `/ws`.
@@ -65,8 +67,8 @@ struct HyperliquidDialect: Dialect {
         guard let stream = Self.stream(name, of: self.name) else { return nil }
         let isPolled = stream.channel == .contexts
         return StreamTraits(
-            endpoint: isPolled ? Self.pollEndpoint : 0, hasSnapshotSource: stream.channel == .book, fetchWeight: HyperliquidREST.bookWeight,
-            rhythm: stream.channel.rhythm, limit: stream.channel == .trades ? HyperliquidLimits.trades : 1,
+            endpoint: isPolled ? Self.pollEndpoint : 0, hasSnapshotSource: stream.channel.fetchWeight != nil,
+            fetchWeight: stream.channel.fetchWeight ?? 0, rhythm: stream.channel.rhythm, limit: stream.channel.keep ?? 1,
             connectionLimit: HyperliquidLimits.streamsPerSocket, isPolled: isPolled, repeatsNewest: stream.channel == .trades)
     }
 
@@ -74,17 +76,20 @@ struct HyperliquidDialect: Dialect {
     private static let pollEndpoint = 1
 
     var catalogue: [CatalogueEntry] {
-        [
-            ("{COIN}@book", "the order book, 20 levels per side"), ("{COIN}@fastBook", "the order book, 5 levels per side, sooner"),
-            ("{COIN}@bbo", "best bid and ask"), ("{COIN}@trades", "trades; a snapshot holds the last \(HyperliquidLimits.trades)"),
-            ("{COIN}@context", "mark and oracle price, funding per hour, open interest, 24-hour volume"),
-            ("{COIN}@candle_{interval}", "the current bar"), ("!mids", "the middle prices of all coins"),
-            ("!contexts", "the contexts of all contracts, polled over REST every 10 s"),
-        ].map { pattern, carries in
-            let areTrades = pattern.hasSuffix("@trades")
+        let kinds: [(String, HyperliquidStream.Channel, String)] = [
+            ("{COIN}@book", .book, "the order book, 20 levels per side"),
+            ("{COIN}@fastBook", .fastBook, "the order book, 5 levels per side, sooner"), ("{COIN}@bbo", .bestPrices, "best bid and ask"),
+            ("{COIN}@trades", .trades, "trades; a snapshot holds the last \(HyperliquidLimits.trades)"),
+            ("{COIN}@context", .context, "mark and oracle price, funding per hour, open interest, 24-hour volume"),
+            ("{COIN}@candle_{interval}", .candle(""), "bars; a snapshot holds the last \(HyperliquidLimits.bars)"),
+            ("!mids", .mids, "the middle prices of all coins"),
+            ("!contexts", .contexts, "the contexts of all contracts, polled over REST every 10 s"),
+        ]
+        return kinds.map { pattern, channel, carries in
+            let areBars = channel == .candle("")
             return CatalogueEntry(
-                pattern: "\(name):\(pattern)", carries: carries, rule: areTrades ? .append : .replace, key: nil,
-                keep: areTrades ? HyperliquidLimits.trades : nil, hasSnapshotSource: pattern == "{COIN}@book")
+                pattern: "\(name):\(pattern)", carries: carries, rule: areBars ? .byKey : channel == .trades ? .append : .replace,
+                key: areBars ? "t" : nil, keep: channel.keep, hasSnapshotSource: channel.fetchWeight != nil)
         }
     }
 
@@ -96,6 +101,25 @@ struct HyperliquidDialect: Dialect {
 }
 
 extension HyperliquidStream.Channel {
+    /// The request weight of a snapshot; nil if REST has none.
+    fileprivate var fetchWeight: Int? {
+        switch self {
+        case .book: HyperliquidREST.bookWeight
+        case .candle: HyperliquidREST.barsWeight
+        case .trades: HyperliquidREST.tradesWeight
+        case .fastBook, .bestPrices, .context, .mids, .contexts: nil
+        }
+    }
+
+    /// How many rows are kept; nil for a single value.
+    fileprivate var keep: Int? {
+        switch self {
+        case .candle: HyperliquidLimits.bars
+        case .trades: HyperliquidLimits.trades
+        case .book, .fastBook, .bestPrices, .context, .mids, .contexts: nil
+        }
+    }
+
     /// The venue sends books and middle prices with its blocks, and the others when they change.
     fileprivate var rhythm: StreamRhythm {
         switch self {

@@ -6,6 +6,8 @@ enum HyperliquidMessage {
     case content(HyperliquidStream, row: String, time: Int64?)
     /// Trades of one coin, oldest first.
     case trades(HyperliquidStream, [UpstreamTrade])
+    /// Bars of one stream, oldest first.
+    case bars(HyperliquidStream, [UpstreamBar])
     /// The venue confirms a subscription.
     case subscribed(HyperliquidStream)
     /// Text for people, which may quote a subscription.
@@ -56,10 +58,49 @@ enum HyperliquidMessage {
         }
     }
 
-    /// Reads a book from an answer of REST, which is the data of a message.
-    init(book data: UnsafeBufferPointer<UInt8>) {
-        let members = try? JSONMembers(JSONReader(data))
-        self = members.map { Self.prices(.book, "levels", $0, data, each: Self.isSide) } ?? .unusable(nil, "The answer is not an object.")
+    /// Reads an answer of REST: the data of a message with a book or trades, or several bars.
+    init(answer data: UnsafeBufferPointer<UInt8>, for stream: HyperliquidStream?) {
+        do throws(JSONReader.Failure) {
+            var reader = JSONReader(data)
+            switch (stream?.channel, try reader.peek()) {
+            case (.book?, .object):
+                let members = try JSONMembers(reader)
+                self = Self.prices(.book, "levels", members, data, each: Self.isSide)
+            case (.trades?, .array):
+                let read = try Self.trades(&reader).oldestFirst
+                if case .other = read, let stream { self = .trades(stream, []) } else { self = read }
+            case (.candle?, .array): self = try Self.bars(&reader, of: stream)
+            default: self = .unusable(stream, "It is not what was requested.")
+            }
+            // A book was read as a whole.
+            if case .content = self {} else { try reader.end() }
+        } catch {
+            self = .unusable(stream, "It is no JSON: \(error.reason) at byte \(error.offset).")
+        }
+    }
+
+    /// REST returns the newest trade first, the socket the oldest one. Trades of one time keep their order.
+    private var oldestFirst: Self {
+        guard case .trades(let stream, let trades) = self, let first = trades.first, let last = trades.last else { return self }
+        return .trades(stream, (first.time > last.time ? trades.reversed() : trades).sorted { $0.time < $1.time })
+    }
+
+    private static func bars(_ reader: inout JSONReader, of stream: HyperliquidStream?) throws(JSONReader.Failure) -> Self {
+        var (bars, fault) = ([UpstreamBar](), Self?.none)
+        try reader.array { (reader) throws(JSONReader.Failure) in
+            guard try reader.peek() == .object else {
+                fault = fault ?? .unusable(stream, "A bar is not an object.")
+                return try reader.skip()
+            }
+            let text = try reader.raw()
+            switch candle(try JSONMembers(JSONReader(text)), text) {
+            case .bars(stream, let bar): bars += bar
+            case .unusable(_, let words): fault = fault ?? .unusable(stream, words)
+            default: fault = fault ?? .unusable(stream, "A bar belongs to another stream.")
+            }
+        }
+        guard let stream, fault == nil else { return fault ?? .unusable(stream, "") }
+        return .bars(stream, bars.sorted { $0.openTime < $1.openTime })
     }
 
     private static func content(_ stream: HyperliquidStream, _ data: UnsafeBufferPointer<UInt8>, time: Int64?) -> Self {
@@ -142,10 +183,11 @@ enum HyperliquidMessage {
         guard let coin = try? members.string("s"), let interval = try? members.string("i"),
             let stream = HyperliquidStream(.candle(interval[...]), coin: coin)
         else { return .unusable(nil, "A candle names no coin or no interval.") }
-        guard ["o", "c", "h", "l", "v"].allSatisfy(members.isDecimal), members.time("t") != nil, members.time("T") != nil else {
-            return .unusable(stream, "A candle of \(coin) lacks a price, the volume or a time.")
-        }
-        return content(stream, data, time: nil)
+        guard ["o", "c", "h", "l", "v"].allSatisfy(members.isDecimal), let start = members.time("t"), let end = members.time("T"),
+            let trades = members.text("n").flatMap({ UInt64($0) })
+        else { return .unusable(stream, "A candle of \(coin) lacks a price, the volume, a time or the number of its trades.") }
+        let row = UpstreamBar(checked: String(decoding: data, as: UTF8.self), openTime: start, closeTime: end, tradeCount: trades)
+        return .bars(stream, [row])
     }
 
     /// The venue adds members to the subscription that it confirms, so only the type, the coin, the interval and the speed are compared.

@@ -1,6 +1,6 @@
 import FeedCore
 
-/// The `info` requests of Hyperliquid: the list of contracts, order books, and the contexts of all contracts.
+/// The `info` requests of Hyperliquid: the list of contracts, the contexts of all contracts, and snapshots of books, bars and trades.
 struct HyperliquidREST: UpstreamREST {
     let dialect: HyperliquidDialect
     let upstream: Int
@@ -8,6 +8,10 @@ struct HyperliquidREST: UpstreamREST {
     /// The weights are from the venue's documentation of rate limits.
     private static let weight = 20
     static let bookWeight = 2
+    /// 20, and 1 for each 60 bars.
+    static let barsWeight = weight + (HyperliquidLimits.bars + 59) / 60
+    /// 20, and 1 for each 20 trades. The venue returns the newest ten.
+    static let tradesWeight = weight + 1
 
     private func relay(_ body: String) -> VenueRelay {
         VenueRelay(upstream: upstream, target: "/info", body: body, weight: Self.weight, keep: .milliseconds(0))
@@ -63,18 +67,32 @@ extension HyperliquidDialect: RESTDialect {
 
     func info(_ body: String) -> RESTRequest { RESTRequest(url: infoURL, body: body) }
 
-    func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> RESTRequest? {
-        guard let stream = Self.stream(name, of: self.name), stream.channel == .book else { return nil }
-        return info(#"{"type":"l2Book","coin":"\#(stream.coin)"}"#)
+    func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int, now: Int64) -> RESTRequest? {
+        guard let stream = Self.stream(name, of: self.name) else { return nil }
+        switch stream.channel {
+        case .book: return info(#"{"type":"l2Book","coin":"\#(stream.coin)"}"#)
+        case .trades: return info(#"{"type":"recentTrades","coin":"\#(stream.coin)"}"#)
+        case .candle(let interval):
+            guard let length = HyperliquidStream.intervals[interval] else { return nil }
+            // The current bar is one of the bars. The end is a day ahead, so that a clock that is slow cuts none off.
+            let (start, end) = (max(0, now &- length &* Int64(HyperliquidLimits.bars - 1)), now &+ 86_400_000)
+            let times = #""startTime":\#(start),"endTime":\#(end)"#
+            return info(#"{"type":"candleSnapshot","req":{"coin":"\#(stream.coin)","interval":"\#(interval)",\#(times)}}"#)
+        case .fastBook, .bestPrices, .context, .mids, .contexts: return nil
+        }
     }
 
     func decodeSnapshot(of name: FuturesServiceStreamName, _ answer: RESTAnswer, now: Int64) -> Result<FetchedContent, FeedError> {
         if let failure = Self.failure(answer) { return .failure(failure) }
-        let read = answer.body.withUnsafeBufferPointer { HyperliquidMessage(book: $0) }
-        guard case .content(let stream, let row, let time) = read, stream == Self.stream(name, of: self.name) else {
-            return .failure(FeedError(.malformed, "The answer of Hyperliquid for \(name) cannot be read."))
+        let stream = Self.stream(name, of: self.name)
+        let read = answer.body.withUnsafeBufferPointer { HyperliquidMessage(answer: $0, for: stream) }
+        switch read {
+        case .content(stream, let row, let time): return .success(FetchedContent(rows: .json([JSONRow(checked: row, time: time)]), eventTime: time))
+        case .bars(stream, let bars): return .success(FetchedContent(rows: .upstreamBar(bars), eventTime: nil))
+        case .trades(stream, let trades): return .success(FetchedContent(rows: .upstreamTrade(trades), eventTime: trades.last?.time))
+        case .unusable(_, let words): return .failure(FeedError(.malformed, "The answer of Hyperliquid for \(name) cannot be read. \(words)"))
+        default: return .failure(FeedError(.malformed, "The answer of Hyperliquid for \(name) is about another stream."))
         }
-        return .success(FetchedContent(rows: .json([JSONRow(checked: row, time: time)]), eventTime: time))
     }
 
     func listingRequest(host: Int) -> RESTRequest? { info(#"{"type":"meta"}"#) }

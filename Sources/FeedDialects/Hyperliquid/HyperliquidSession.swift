@@ -49,6 +49,7 @@ final class HyperliquidSession: DialectSession {
             if let name = names[stream] { emit(.event(.rows(name, .json([JSONRow(checked: row, time: time)]), eventTime: time))) }
         case .trades(let stream, let trades):
             if let name = names[stream] { emit(.event(.rows(name, .upstreamTrade(trades), eventTime: trades.last?.time))) }
+        case .bars(let stream, let bars): if let name = names[stream] { emit(.event(.rows(name, .upstreamBar(bars), eventTime: nil))) }
         case .subscribed(let stream): confirm(stream, emit)
         case .error(let words): report(words, emit)
         case .unusable(let stream, let words): emit(.event(.malformed(stream.flatMap { names[$0] }, words)))

@@ -16,7 +16,7 @@ struct HyperliquidStream: Hashable, Sendable {
         case trades
         /// Mark price, oracle price, funding, open interest and volume.
         case context
-        /// The current bar of an interval, such as `1m`.
+        /// The bars of an interval, such as `1m`.
         case candle(Substring)
         /// The middle prices of all coins.
         case mids
@@ -41,14 +41,21 @@ struct HyperliquidStream: Hashable, Sendable {
 
     /// The stream of a message; nil if the coin or the interval is not one.
     init?(_ channel: Channel, coin: String) {
-        if case .candle(let interval) = channel, !Self.intervals.contains(interval) { return nil }
+        if case .candle(let interval) = channel, Self.intervals[interval] == nil { return nil }
         let isOfAllCoins = Self.ofAllCoins.values.contains(channel)
         guard isOfAllCoins || Self.isCoin(coin[...]) else { return nil }
         (self.channel, self.coin) = (channel, isOfAllCoins ? "" : coin[...])
     }
 
     private static let ofAllCoins: [Substring: Channel] = ["!mids": .mids, "!contexts": .contexts]
-    private static let intervals: Set<Substring> = ["1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "1d", "3d", "1w", "1M"]
+    /// The lengths of bars, ms; of a month, the longest one.
+    static let intervals: [Substring: Int64] = {
+        let (minute, hour, day): (Int64, Int64, Int64) = (60_000, 3_600_000, 86_400_000)
+        return [
+            "1m": minute, "3m": 3 * minute, "5m": 5 * minute, "15m": 15 * minute, "30m": 30 * minute, "1h": hour, "2h": 2 * hour, "4h": 4 * hour,
+            "8h": 8 * hour, "12h": 12 * hour, "1d": day, "3d": 3 * day, "1w": 7 * day, "1M": 31 * day,
+        ]
+    }()
 
     private static func channel(_ text: Substring) -> Channel? {
         switch text {
@@ -57,7 +64,7 @@ struct HyperliquidStream: Hashable, Sendable {
         case "bbo": .bestPrices
         case "trades": .trades
         case "context": .context
-        case _ where text.hasPrefix("candle_") && intervals.contains(text.dropFirst(7)): .candle(text.dropFirst(7))
+        case _ where text.hasPrefix("candle_") && intervals[text.dropFirst(7)] != nil: .candle(text.dropFirst(7))
         default: nil
         }
     }

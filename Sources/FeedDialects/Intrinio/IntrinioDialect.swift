@@ -46,7 +46,7 @@ package struct IntrinioDialect: Dialect {
         upstream.wire == .equities ? EquitiesSession(upstream) : PhoenixSession(upstream)
     }
 
-    package func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> RESTRequest? {
+    package func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int, now: Int64) -> RESTRequest? {
         guard let symbol = symbol(name), hasSnapshot(symbol), case .apiKey(let key) = upstream.credentials else { return nil }
         let source = upstream.source.map { "source=\($0.percentEncoded)&" } ?? ""
         return RESTRequest(

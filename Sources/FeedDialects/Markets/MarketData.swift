@@ -146,7 +146,7 @@ extension HyperliquidDialect {
                             time: trade.time)
                     }
                 })
-        case (.bars(_, let limit), .json(let rows)):
+        case (.bars(_, let limit), .upstreamBar(let rows)):
             json.marketBars(
                 rows.suffix(limit).compactMap { row in
                     Self.read(row.text) { (fields) throws(RowFields.Failure) in

@@ -302,17 +302,18 @@ package final class FeedEngine: Sendable {
     }
 
     private func fetch(_ name: FuturesServiceStreamName, _ request: FetchRequest) {
+        let upstream = dialect.upstream(of: name)
+        let now = venueTime(of: upstream) ?? WallClock.coarseMilliseconds
         let wanted =
             switch request.part {
-            case .complete: dialect.snapshotRequest(of: name, from: nil, host: request.host)
-            case .from(let id): dialect.snapshotRequest(of: name, from: id, host: request.host)
-            case .newest: dialect.newestRequest(of: name, host: request.host)
+            case .complete: dialect.snapshotRequest(of: name, from: nil, host: request.host, now: now)
+            case .from(let id): dialect.snapshotRequest(of: name, from: id, host: request.host, now: now)
+            case .newest: dialect.newestRequest(of: name, host: request.host, now: now)
             }
         guard let asked = wanted else {
             step(.fetched(name, attempt: request.attempt, .failure(FeedError(.noSnapshotSource, "The venue has no REST source for \(name)."))))
             return
         }
-        let upstream = dialect.upstream(of: name)
         get(asked, from: upstream).whenComplete { result in
             let venueTime = self.venueTime(of: upstream) ?? .min
             let content = result.mapError { FeedError(transport: $0) }.flatMap { response in

@@ -97,6 +97,7 @@ extension FuturesServiceFeedContent {
         case .aggregateTrade(let rows): return last.map { with(.aggregateTrade(Array(rows.suffix($0)))) } ?? self
         case .trade(let rows): return last.map { with(.trade(Array(rows.suffix($0)))) } ?? self
         case .upstreamTrade(let rows): return last.map { with(.upstreamTrade(Array(rows.suffix($0)))) } ?? self
+        case .upstreamBar(let rows): return last.map { with(.upstreamBar(Array(rows.suffix($0)))) } ?? self
         case .liquidation(let rows): return last.map { with(.liquidation(Array(rows.suffix($0)))) } ?? self
         case .kline(let rows): return last.map { with(.kline(Array(rows.suffix($0)))) } ?? self
         case .earlyBar(let rows): return last.map { with(.earlyBar(Array(rows.suffix($0)))) } ?? self

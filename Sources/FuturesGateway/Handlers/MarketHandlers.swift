@@ -80,7 +80,7 @@ struct MarketHandlers: Sendable {
         _ names: [FuturesServiceStreamName], _ hub: EventHub, _ patience: Duration, _ caller: Access.Caller, _ responder: HTTPResponder,
         _ done: @escaping () -> Void
     ) {
-        let missing = names.filter { hub.content(of: $0) == nil }
+        let missing = names.filter { hub.content(of: $0) == nil || hub.lacksHistory($0) }
         // The request reads all of them until it is answered, also those whose wait has ended.
         hub.begin(names, from: caller.address)
         hub.retain(names)
@@ -95,7 +95,7 @@ struct MarketHandlers: Sendable {
         }
         var left = missing.count
         let waits = missing.map { name in
-            let number = hub.wait(for: name, .value, timeout: patience, from: caller.address) { _ in
+            let number = hub.wait(for: name, name.isListOfBars ? .history : .value, timeout: patience, from: caller.address) { _ in
                 left -= 1
                 guard left == 0 else { return }
                 hub.gatekeeper.close(lease, streams: 0)

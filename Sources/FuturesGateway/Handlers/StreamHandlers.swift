@@ -93,7 +93,7 @@ struct StreamHandlers: Sendable {
                 Self.snapshot(
                     of: name, hub, depth: depth, bounds, noneMatch: noneMatch, waited: patience, isGzip: isGzip, preparedFor: key)
             }
-            if let response = answer() {
+            if !hub.lacksHistory(name), let response = answer() {
                 guard response.status == 304, let patience, patience > 0, !hub.isDraining, !hub.isRetired(name) else {
                     return responder.respond(response)
                 }
@@ -103,10 +103,11 @@ struct StreamHandlers: Sendable {
             do throws(EventHub.Refusal) { try hub.checkRoom(for: [name], from: caller.address) } catch {
                 return responder.respond(EventHandlers.problem(error).response)
             }
-            Self.wait(hub, for: name, .value, timeout: .seconds(wait), caller, responder) { result in
-                switch result {
-                case .success: answer() ?? Self.vanished(name)
-                case .failure(let error):
+            Self.wait(hub, for: name, name.isListOfBars ? .history : .value, timeout: .seconds(wait), caller, responder) { result in
+                switch (result, answer()) {
+                case (_, let response?): response
+                case (.success, nil): Self.vanished(name)
+                case (.failure(let error), nil):
                     switch hub.absence(of: name, error) {
                     case .quiet: Self.nothingYet(name, hub.status(of: name)?.feed.state ?? .connecting)
                     case .failed(let error): Problems.failure(error).response

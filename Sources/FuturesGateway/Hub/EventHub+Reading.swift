@@ -118,6 +118,9 @@ extension EventHub {
 
     // Names and upstreams.
 
+    /// Whether the stream consists of bars, and has only those of messages so far.
+    func lacksHistory(_ name: FuturesServiceStreamName) -> Bool { name.isListOfBars && feed.status(of: name)?.state == .connecting }
+
     /// Whether the stream has ended, or its symbol is settled.
     func isRetired(_ name: FuturesServiceStreamName) -> Bool {
         feed.status(of: name)?.state == .ended || feed.isSettled(name)

@@ -5,6 +5,8 @@ import Replication
 enum AwaitedEvent {
     /// Any content.
     case value
+    /// The answer over REST, because messages bring only the newest row of the content, or a failure.
+    case history
     /// The result of a fetch that the request started.
     case fetch
     /// A change of the content or of the state.
@@ -37,11 +39,11 @@ struct Waiters<Timer> {
         guard !waiters.isEmpty else { return ([], .success(())) }
         return switch (event.kind, event.detail) {
         case (.fetchedValue, _), (.fetchedChange, _): (take { _ in true }, .success(()))
-        case (.value, _), (.change, _): (take { $0 != .fetch }, .success(()))
+        case (.value, _), (.change, _): (take { $0 == .value || $0 == .change }, .success(()))
         case (.status, _): (take { $0 == .change }, .success(()))
         // A refused subscription brings no content soon.
-        case (.failed, .failed(let error)) where !error.isTransient: (take { $0 == .value }, .failure(error))
-        case (.fetchFailed, .failed(let error)): (take { $0 == .fetch }, .failure(error))
+        case (.failed, .failed(let error)) where !error.isTransient: (take { $0 == .value || $0 == .history }, .failure(error))
+        case (.fetchFailed, .failed(let error)): (take { $0 == .fetch || $0 == .history }, .failure(error))
         default: ([], .success(()))
         }
     }

@@ -54,7 +54,8 @@ export class StreamContent {
       this.#content = [...this.#content, ...content].slice(-keep);
     } else {
       this.#content = [...new Map([...this.#content, ...content].map((row) => [row[key], row])).values()];
-      if (key === 'openTime') this.#content = this.#content.sort((a, b) => a.openTime - b.openTime).slice(-keep);
+      // Only bars have a limit. Their key is a time.
+      if (keep < Infinity) this.#content = this.#content.sort((a, b) => a[key] - b[key]).slice(-keep);
     }
     this.id = id;
     return true;

@@ -121,6 +121,7 @@ package enum ContentEncoder {
         case .tradingSession: "tradingSessions"
         case .json: "upstream"
         case .upstreamTrade: "upstreamTrades"
+        case .upstreamBar: "upstreamBars"
         }
     }
 
@@ -143,6 +144,7 @@ package enum ContentEncoder {
         case .tradingSession(let rows): objects(rows, asArray, &json, write)
         case .json(let rows): if let row = rows.first { json.raw(row) } else { json.null() }
         case .upstreamTrade(let rows): json.array { json in for row in rows { json.raw(checked: row.text) } }
+        case .upstreamBar(let rows): json.array { json in for row in rows { json.raw(checked: row.text) } }
         }
     }
 

@@ -8,6 +8,8 @@ extension Simulation {
         let weight = core.weight(now: moment)
         if weight.used * 2 > weight.limit - 50 { weightWasShortAt = queue.now }
         for stream in watches.indices { check(stream) }
+        // Time has passed since the last step.
+        checkRow()
         relayWatch?.check(queue.now, slack: slack, verdict)
         for connection in core.connections where connection.phase == .open {
             guard let last = wireWatch.lastHeard(connection.id) else { continue }

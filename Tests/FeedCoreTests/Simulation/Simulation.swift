@@ -17,6 +17,10 @@ final class Simulation {
     var relayWatch: RelayWatch?
     private var framesWatch = FramesWatch()
     var trace: Trace?
+    /// Chooses the streams of rows. Its own dice leave the world of a seed as it is.
+    var rowDice: Dice
+    /// How many rows were looked at that were live, and others.
+    var rows = (live: 0, others: 0)
     /// Who begins to read with the next step.
     var begins: [(stream: Int, reader: ObserverID)] = []
     /// How many connections were lost so far, and whether the core gave one up in this step.
@@ -54,6 +58,7 @@ final class Simulation {
         self.seed = seed
         self.script = script
         self.trace = trace
+        rowDice = Dice(seed: seed ^ 0x6D61_726B_6574_7321)
         var dice = Dice(seed: seed)
         let history = script == nil ? dice.between(3, 30) : 100
         let bookDepth = script == nil ? dice.pick(5, 10, 20) : 20
@@ -221,6 +226,7 @@ final class Simulation {
         checkDeadline(after: input)
         check(decided, after: input, sequence: before)
         if core.counters.bookDivergences != divergences { checkDivergence() }
+        if steps % 4 == 0 { checkRow() }
         effects += decided
         guard !isPerforming else { return }
         isPerforming = true

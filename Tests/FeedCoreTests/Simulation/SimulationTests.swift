@@ -39,6 +39,7 @@ private struct Tally {
         let steps: Int
         let time: Nanoseconds
         let faults: [Int]
+        let rows: (live: Int, others: Int)
 
         init(seed: UInt64) {
             let simulation = Simulation(seed: seed)
@@ -49,6 +50,7 @@ private struct Tally {
             steps = simulation.steps
             time = simulation.queue.now
             faults = simulation.venue.faults.counts
+            rows = simulation.rows
         }
     }
 
@@ -58,6 +60,7 @@ private struct Tally {
     private var runs = 0
     private var steps = 0
     private var time: Nanoseconds = 0
+    private var rows = (live: 0, others: 0)
     private var faults = [Int](repeating: 0, count: Fault.allCases.count)
     /// The lowest seed that broke an invariant.
     private(set) var broken: UInt64?
@@ -85,6 +88,7 @@ private struct Tally {
         runs += 1
         steps += run.steps
         time += run.time
+        rows = (rows.live + run.rows.live, rows.others + run.rows.others)
         for (fault, count) in run.faults.enumerated() { faults[fault] += count }
         guard run.isBroken else { return }
         if goesOn { print(run.report) }
@@ -96,7 +100,7 @@ private struct Tally {
         let outcome = broken.map { "SEED=\($0) broke an invariant" } ?? "no invariant broke"
         return """
             \(runs) seeds from \(first) on: \(steps) steps, \(time / .seconds(3600)) virtual hours, in \(ContinuousClock.now - began): \(outcome)
-            faults: \(occurred)
+            faults: \(occurred); rows: \(rows.live) live, \(rows.others) others
             """
     }
 }

@@ -38,6 +38,7 @@ enum Invariant: String {
     case refusalIsRetried = "a refusal is retried until it succeeds, or the listing says that the symbol is gone"
     case unreadableEndsProof = "no proof outlives an unreadable message"
     case noFalseAlarm = "what is fresh is not called stale"
+    case rowIsWorst = "a row is as fresh as its worst stream"
     case lastLineIsTold = "a stream is disconnected with its last line"
     case deadIsLeft = "a dead connection is given up"
     case relays = "a request of bots is passed on once, or refused in time"

@@ -24,6 +24,8 @@ import Testing
                     case .send(let text): events.append("send \(text)")
                     case .event(.rows(let name, .json(let rows), let time)):
                         events.append("\(name) \(rows.map(\.text).joined()) \(time.map(String.init) ?? "-")")
+                    case .event(.rows(let name, .upstreamBar(let rows), let time)):
+                        events.append("\(name) \(rows.map(\.text).joined()) \(time.map(String.init) ?? "-")")
                     case .event(.malformed(let name, _)): events.append("malformed \(name?.description ?? "-")")
                     case .event(let event): events.append("\(event)")
                     }
@@ -53,7 +55,7 @@ import Testing
         }
         #expect(url == "wss://a.test/subscriptions/me" && subprotocols.isEmpty)
         #expect(headers.map { "\($0): \($1)" } == ["Authorization: Bearer secret", "Accept-Language: en"])
-        let request = try #require(dialect.snapshotRequest(of: try Self.name("sb26493"), from: nil, host: 0))
+        let request = try #require(dialect.snapshotRequest(of: try Self.name("sb26493"), from: nil, host: 0, now: 0))
         #expect(request.url == "https://a.test/core/21/products/sb26493" && request.body == nil)
         #expect(
             request.headers.map { "\($0): \($1)" } == ["Accept: application/json", "Authorization: Bearer secret", "Accept-Language: en"])
@@ -78,7 +80,7 @@ import Testing
     @Test(arguments: ["sb/26493", "a?b", "..", "a%2Fb", "a@b", String(repeating: "a", count: 65)])
     func whatIsNoIdIsNoStream(_ id: String) throws {
         #expect(try Self.dialect().traits(of: try Self.name(id)) == nil)
-        #expect(try Self.dialect().snapshotRequest(of: try Self.name(id), from: nil, host: 0) == nil)
+        #expect(try Self.dialect().snapshotRequest(of: try Self.name(id), from: nil, host: 0, now: 0) == nil)
     }
 
     @Test func nothingIsSentBeforeTheServerAccepts() throws {

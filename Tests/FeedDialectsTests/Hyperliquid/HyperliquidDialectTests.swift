@@ -251,8 +251,11 @@ import Testing
 
     @Test func aBookIsRequestedWithItsOwnTime() throws {
         let (dialect, name) = (try Self.dialect(), try Self.name("BTC@book"))
-        #expect(dialect.snapshotRequest(of: name, from: nil, host: 0)?.body == #"{"type":"l2Book","coin":"BTC"}"#)
-        #expect(dialect.snapshotRequest(of: try Self.name("BTC@bbo"), from: nil, host: 0) == nil)
+        #expect(dialect.snapshotRequest(of: name, from: nil, host: 0, now: 0)?.body == #"{"type":"l2Book","coin":"BTC"}"#)
+        for stream in ["BTC@bbo", "BTC@fastBook", "BTC@context", "!mids", "!contexts"] {
+            #expect(dialect.snapshotRequest(of: try Self.name(stream), from: nil, host: 0, now: 0) == nil)
+            #expect(dialect.traits(of: try Self.name(stream))?.hasSnapshotSource == false)
+        }
         let book = #"{"coin":"BTC","time":1737918843000,"levels":[[],[]]}"#
         let content = try dialect.decodeSnapshot(of: name, Self.answer(book), now: 0).get()
         #expect(content.rows == .json([JSONRow(checked: book, time: 1_737_918_843_000)]) && content.eventTime == 1_737_918_843_000)

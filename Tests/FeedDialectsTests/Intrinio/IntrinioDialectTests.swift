@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test func aSnapshotHasWhatRESTKnows() throws {
-        let request = try #require(Self.dialect().snapshotRequest(of: .stock("BRK/B"), from: nil, host: 0))
+        let request = try #require(Self.dialect().snapshotRequest(of: .stock("BRK/B"), from: nil, host: 0, now: 0))
         #expect(request.url == "https://api-v2.intrinio.com/securities/BRK%2FB/prices/realtime?api_key=k")
         let body = """
             {"last_price":166.91,"last_time":"2022-02-23T17:58:46.261+00:00","last_size":100,"bid_price":null,"ask_price":167.0,"ask_size":2,

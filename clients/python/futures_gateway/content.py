@@ -69,8 +69,8 @@ class StreamContent:
             self._content = (old + content)[-self._keep :]
         else:
             rows = {row[self._key]: row for row in old + content}
-            # Bars are sorted by time, and the newest are kept.
-            self._content = [rows[time] for time in sorted(rows)][-self._keep :] if self._key == "openTime" else list(rows.values())
+            # Only bars have a limit. They are sorted by time, and the newest are kept.
+            self._content = [rows[time] for time in sorted(rows)][-self._keep :] if self._keep else list(rows.values())
         self.id = data["id"]
         return True
 

@@ -129,7 +129,7 @@ package struct VenueREST: Sendable {
 
     /// The request for the last two bars. If there are no trades, it shows the newest one.
     private func newest(of name: FuturesServiceStreamName) -> VenueRelay? {
-        guard name.interval != nil, let url = dialect.newestRequest(of: name, host: 0)?.url else { return nil }
+        guard name.interval != nil, let url = dialect.newestRequest(of: name, host: 0, now: 0)?.url else { return nil }
         return VenueRelay(upstream: upstream, target: String(url.dropFirst(dialect.venue.restURLs[0].count)), weight: 1, keep: .milliseconds(0))
     }
 

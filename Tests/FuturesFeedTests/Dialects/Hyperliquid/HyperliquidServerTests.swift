@@ -73,6 +73,41 @@ struct HyperliquidServerTests {
         }
     }
 
+    /// The number of bars or trades of a content.
+    private static func count(_ call: CallRecorder.Call, _ name: FuturesServiceStreamName?) -> Int? {
+        switch call {
+        case .fetch(let content), .update(let content): content.streamName == name && content.kind == .full ? content.rows.count : nil
+        default: nil
+        }
+    }
+
+    @Test func barsHaveTheirHistoryAndAreFetchedAgainAfterAnOutage() async throws {
+        try await Self.with("BTC@candle_1m") { server, service, recorder, names in
+            service.subscribe(streamNames: names, with: recorder)
+            let history = await recorder.next { call in Self.count(call, names.first).flatMap { $0 > 1 ? $0 : nil } }
+            #expect(history == 500)
+            server.dropConnections()
+            _ = await recorder.next { if case .disconnect = $0 { true } else { nil } }
+            let isBack = await recorder.next { if case .recover(_, let isBack) = $0 { isBack } else { nil } }
+            #expect(isBack == true)
+            #expect(server.statistics().requests["candleSnapshot"] == 2)
+        }
+    }
+
+    @Test func tradesAreFetchedForAReaderAlone() async throws {
+        try await Self.with("BTC@trades") { server, service, recorder, names in
+            service.subscribe(streamNames: names, with: recorder)
+            let repeated = await recorder.next { Self.count($0, names.first) }
+            let least = try #require(repeated)
+            #expect(least > 10)
+            #expect(server.statistics().requests["recentTrades"] == nil)
+            service.subscribe(streamNames: names, with: recorder, forceFetch: true)
+            let fetched = await recorder.next { call in if case .fetch = call { Self.count(call, names.first) } else { nil } }
+            #expect(fetched.map { $0 >= least } == true, "the older ones stay")
+            #expect(server.statistics().requests["recentTrades"] == 1)
+        }
+    }
+
     @Test func anUnknownCoinIsRefusedWithTheServersWords() async throws {
         try await Self.with("NOPE@bbo", "BTC@bbo") { server, service, recorder, names in
             service.subscribe(streamNames: names, with: recorder)

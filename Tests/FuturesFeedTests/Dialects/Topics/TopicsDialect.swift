@@ -28,7 +28,7 @@ struct TopicsDialect: Dialect {
 
     func session(endpoint: Int, subprotocol: String?) -> any DialectSession { TopicsSession(upstream: name) }
 
-    func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int) -> RESTRequest? {
+    func snapshotRequest(of name: FuturesServiceStreamName, from: UInt64?, host: Int, now: Int64) -> RESTRequest? {
         name.upstream.map { RESTRequest(url: "http://\(self.host)/topics/\($0.stream)", headers: [("Authorization", "Bearer \(token)")]) }
     }
 
