@@ -108,16 +108,18 @@ package struct FrameText {
         return frame(symbols[index].lowercased() + "@depth@100ms", data)
     }
 
-    /// Three quarters of the changes are among the best fifty levels, and an eighth remove one.
+    /// Three quarters of the changes are among the best fifty levels, and an eighth remove one. As in recorded frames, prices rise.
     private mutating func change(_ side: WritableKeyPath<Market, [Int64]>, _ sign: Int64, _ index: Int) -> String {
-        var texts: [String] = []
-        for _ in 0..<Self.changes {
+        var quantities: [Int64: Int64] = [:]
+        while quantities.count < Self.changes {
             let offset = roll(4) > 0 ? roll(50) : roll(Self.depth)
             let quantity = roll(8) > 0 ? Int64(1 + roll(90_000)) : 0
             markets[index][keyPath: side][offset] = quantity
-            let price = markets[index].ticks + sign * Int64(offset + 1)
-            texts.append(#"["\#(Self.decimal(price, markets[index].decimals))","\#(quantity == 0 ? "0" : Self.decimal(quantity, 3))"]"#)
+            quantities[markets[index].ticks + sign * Int64(offset + 1)] = quantity
         }
-        return texts.joined(separator: ",")
+        let decimals = markets[index].decimals
+        return quantities.sorted { $0.key < $1.key }.map { price, quantity in
+            #"["\#(Self.decimal(price, decimals))","\#(quantity == 0 ? "0" : Self.decimal(quantity, 3))"]"#
+        }.joined(separator: ",")
     }
 }

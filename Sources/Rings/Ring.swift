@@ -83,10 +83,9 @@ package struct Ring: ~Copyable {
         evict(for: length, now: now, readers)
         reserve(length)
         let start = view.extent.endOffset
-        copy(body, to: start)
         let bodyEnd = start + UInt64(body.count)
-        copy(id, to: bodyEnd)
-        if !id.isEmpty { copy(ownEnd[...], to: bodyEnd + UInt64(id.count)) }
+        copy(body, id, to: start)
+        if !id.isEmpty { ownEnd.withUnsafeBytes { copy($0, to: bodyEnd + UInt64(id.count)) } }
         view.extent.endOffset = start + length
         view.entries[Int(view.endOrdinal & (view.entryCapacity - 1))] = RingView.Entry(
             sequence: sequence, start: start, bodyEnd: bodyEnd, end: start + length, appendedAt: now, carriesData: carriesData,
@@ -188,13 +187,25 @@ package struct Ring: ~Copyable {
         view = moved
     }
 
-    private func copy(_ source: ArraySlice<UInt8>, to offset: UInt64) {
-        source.withUnsafeBytes { source in
-            guard let base = source.baseAddress else { return }
-            let place = Int(offset & (view.capacity - 1))
-            let run = min(source.count, Int(view.capacity) - place)
-            (view.bytes + place).copyMemory(from: base, byteCount: run)
-            if run < source.count { view.bytes.copyMemory(from: base + run, byteCount: source.count - run) }
+    /// Copies a body and an id. Mostly both are parts of one text and follow each other in memory.
+    private func copy(_ body: ArraySlice<UInt8>, _ id: ArraySlice<UInt8>, to offset: UInt64) {
+        body.withUnsafeBytes { body in
+            id.withUnsafeBytes { id in
+                if let start = body.baseAddress, start + body.count == id.baseAddress {
+                    copy(UnsafeRawBufferPointer(start: start, count: body.count + id.count), to: offset)
+                } else {
+                    copy(body, to: offset)
+                    copy(id, to: offset + UInt64(body.count))
+                }
+            }
         }
+    }
+
+    private func copy(_ source: UnsafeRawBufferPointer, to offset: UInt64) {
+        guard let base = source.baseAddress else { return }
+        let place = Int(offset & (view.capacity - 1))
+        let run = min(source.count, Int(view.capacity) - place)
+        (view.bytes + place).copyMemory(from: base, byteCount: run)
+        if run < source.count { view.bytes.copyMemory(from: base + run, byteCount: source.count - run) }
     }
 }

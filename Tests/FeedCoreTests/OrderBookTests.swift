@@ -3,21 +3,28 @@ import Testing
 @testable import FeedCore
 
 @Suite struct OrderBookTests {
-    @Test func aSideKeepsItsOrderThroughManyChanges() {
-        var dice = SplitMix64(seed: 5)
+    /// A level is searched near the last one. Venues sort the levels of a message, either way; the search must not depend on it.
+    @Test(arguments: [-1, 0, 1]) func aSideKeepsItsOrderThroughManyChanges(order: Int) {
+        let seed = UInt64.random(in: 1...UInt64.max)
+        var dice = SplitMix64(seed: seed)
         for isBid in [true, false] {
-            var side = BookSide(isBid: isBid, limit: 40)
+            var side = BookSide(isBid: isBid, limit: 400)
             var known: [Int: Int] = [:]
-            for _ in 0..<3000 {
-                let (price, quantity) = (Int.random(in: 1...45, using: &dice), Int.random(in: 0...3, using: &dice))
-                let level = bookLevels([(price, quantity)])[0]
-                #expect(side.standing(at: level).quantity == DecimalString(known[price] ?? 0))
-                side.set(level)
-                known[price] = quantity == 0 ? nil : quantity
+            for _ in 0..<1000 {
+                var message = (0..<Int.random(in: 1...20, using: &dice)).map { _ in
+                    (Int.random(in: 1...450, using: &dice), Int.random(in: 0...3, using: &dice))
+                }
+                if order != 0 { message.sort { order > 0 ? $0.0 < $1.0 : $0.0 > $1.0 } }
+                for (price, quantity) in message {
+                    let level = bookLevels([(price, quantity)])[0]
+                    #expect(side.standing(at: level).quantity == DecimalString(known[price] ?? 0), "seed \(seed)")
+                    side.set(level)
+                    known[price] = quantity == 0 ? nil : quantity
+                }
             }
             let best = known.sorted { isBid ? $0.key > $1.key : $0.key < $1.key }
-            #expect(side.best(10) == bookLevels(best.prefix(10).map { ($0.key, $0.value) }))
-            #expect(side.count == known.count)
+            #expect(side.best(500) == bookLevels(best.prefix(400).map { ($0.key, $0.value) }), "seed \(seed)")
+            #expect(side.count == known.count, "seed \(seed)")
         }
     }
 

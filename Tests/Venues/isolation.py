@@ -88,16 +88,16 @@ def phases(stage, options):
     for number in range(2 * max(1, round(options.minutes * 30 / options.phase))):
         begin, before = time.time(), stage.weight()
         if number % 2 == 0:
-            time.sleep(options.phase)
+            time.sleep(options.phase * SHARE)
         else:
             seen = stage.messages()
             stage.sick.begin(stage.gateway)
             time.sleep(options.phase * SHARE)
             faulty, messages = faulty + time.time() - begin, messages + stage.messages() - seen
             stage.sick.heal()
-            if not stand.wait(PATIENCE, stage.is_live, 0.1):
-                raise TimeoutError(f"not every stream is live {PATIENCE} s after the fault")
-            time.sleep(max(0, begin + options.phase - time.time()))
+        # Each phase asks as often, because a request for all streams takes as long as some messages.
+        if not stand.wait(PATIENCE, lambda end=begin + options.phase: stage.is_live() and time.time() >= end, 0.1):
+            raise TimeoutError(f"not every stream is live {PATIENCE} s after the fault")
         after = stage.weight()
         done.append(Phase(number, begin, time.time(), {venue: after[venue] - before[venue] for venue in after}))
     return done, faulty, messages

@@ -3,6 +3,8 @@ package struct BookSide: Sendable {
     private var levels: [PriceLevel] = []
     private let isBid: Bool
     private let limit: Int
+    /// The place of the level that was set last.
+    private var last = 0
     /// The worst price that a snapshot reached. Levels beyond it are known from updates alone, so they are incomplete and not published.
     private var horizon: ScaledNumber?
     /// The horizon when the side was last complete. Deeper levels are not published, so no reader has them.
@@ -85,7 +87,7 @@ package struct BookSide: Sendable {
     /// Sets a level's quantity. Zero removes the level; removing an unknown level is normal.
     package mutating func set(_ level: PriceLevel) {
         guard level.isComparable else { return }
-        let place = place(of: key(level))
+        let place = placeAfterLast(level)
         let isKnown = place < levels.count && levels[place].scaledPrice == level.scaledPrice
         if level.quantity.isZero {
             if isKnown { levels.remove(at: place) }
@@ -114,27 +116,43 @@ package struct BookSide: Sendable {
     }
 
     private func place(of key: ScaledNumber) -> Int {
-        isBid ? place { $0.scaledPrice < key } : place { [price = -key] in $0.scaledPrice > price }
+        isBid ? place(from: levels.count) { $0.scaledPrice < key } : place(from: levels.count) { [price = -key] in $0.scaledPrice > price }
     }
 
-    /// How many of the best levels are searched first.
-    private static let nearest = 63
+    /// The same for a level of a message. Venues sort the levels of a message by price, so the search begins where the last one ended.
+    private mutating func placeAfterLast(_ level: PriceLevel) -> Int {
+        let price = level.scaledPrice
+        let place = isBid ? place(from: last) { $0.scaledPrice < price } : place(from: last) { $0.scaledPrice > price }
+        last = place
+        return place
+    }
 
-    /// How many levels come before a place.
+    /// How many levels come before a place. The search takes steps that double, from a place that is probably near, then halves the last step.
     @inline(__always)
-    private func place(isBefore: (PriceLevel) -> Bool) -> Int {
-        // A branchless search: a branch on a price could not be predicted. But most changes are near the best price, so it begins there.
+    private func place(from near: Int, isBefore: (PriceLevel) -> Bool) -> Int {
         levels.withUnsafeBufferPointer { levels in
             guard let start = levels.baseAddress else { return 0 }
-            var (low, count) = (start, levels.count)
-            if count > Self.nearest, isBefore(low[count - Self.nearest - 1]) { (low, count) = (low + (count - Self.nearest), Self.nearest) }
-            while count > 0 {
-                let half = count &>> 1
-                let isBefore = isBefore(low[half])
-                low = isBefore ? low + half + 1 : low
-                count = isBefore ? count &- half &- 1 : half
+            var (low, high, step) = (min(near, levels.count), levels.count, 1)
+            if low < high, isBefore(start[low]) {
+                low += 1
+                while low &+ step <= high, isBefore(start[low &+ step &- 1]) {
+                    low &+= step
+                    step &*= 2
+                }
+                high = min(low &+ step &- 1, high)
+            } else {
+                high = low
+                while high >= step, !isBefore(start[high &- step]) {
+                    high &-= step
+                    step &*= 2
+                }
+                low = max(high &- step &+ 1, 0)
             }
-            return low - start
+            while low < high {
+                let half = (low &+ high) &>> 1
+                if isBefore(start[half]) { low = half &+ 1 } else { high = half }
+            }
+            return low
         }
     }
 

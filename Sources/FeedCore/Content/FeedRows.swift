@@ -100,6 +100,16 @@ extension FeedRows {
         return leftOut
     }
 
+    /// Whether the rows have numbers that rise with each change.
+    var areNumbered: Bool {
+        switch self {
+        case .bookTicker, .aggregateTrade, .trade, .depth: true
+        case .markPrice, .assetIndex, .liquidation, .kline, .earlyBar, .bar, .miniTicker, .ticker, .compositeIndex, .contractInfo, .tradingSession,
+            .json, .upstreamTrade, .upstreamBar:
+            false
+        }
+    }
+
     /// Whether the values have neither numbers nor times that order them.
     var haveNoOrder: Bool { if case .json(let rows) = self { rows.allSatisfy { $0.venueTime == 0 } } else { false } }
 }

@@ -160,6 +160,7 @@ struct StreamContent: Sendable {
     ///
     /// It changes nothing. But a function that reads would copy the whole table first.
     mutating func leap(to other: FeedRows) -> UInt64? {
+        guard other.areNumbered else { return nil }
         if let leap = table?.leap(to: other) { return leap }
         guard let known = book?.lastUpdateID, known > 0, case .depth(let rows) = other, let number = rows.last?.lastUpdateID else { return nil }
         return number.isLeap(from: known) ? number : nil

@@ -181,10 +181,11 @@ extension StreamMachine {
         let id = feed.nextID()
         contentID = id
         audience.lastEvent = id.sequence
-        let content = content(kind, id, delta: delta, at: feed.now.instant, feed)
-        switch event {
-        case .update: feed.decisions.effects.append(.publish(FeedEvent(stream: name, id: id, kind: .updated(content))))
-        case .fetch: feed.decisions.effects.append(.publish(FeedEvent(stream: name, id: id, kind: .fetched(content))))
-        }
+        let event: FeedEvent.Kind =
+            switch event {
+            case .update: .updated(content(kind, id, delta: delta, at: feed.now.instant, feed))
+            case .fetch: .fetched(content(kind, id, delta: delta, at: feed.now.instant, feed))
+            }
+        feed.decisions.effects.append(.publish(FeedEvent(stream: name, id: id, kind: event)))
     }
 }

@@ -29,7 +29,7 @@ extension MarkPrice: WireRow {
             let settle = text.decimal(), text.skip(#","r":""#), let rate = text.decimal(), text.skipAverage(), text.skip(#","T":"#),
             let next = text.time(), text.end()
         else { return nil }
-        rows.append(
+        rows.add(
             MarkPrice(
                 symbol: symbol, markPrice: mark, indexPrice: index, estimatedSettlePrice: settle, lastFundingRate: next == 0 ? nil : rate,
                 nextFundingTime: next == 0 ? nil : next, time: time))
@@ -62,7 +62,7 @@ extension BookTicker: WireRow {
             text.skip(#","a":""#), let ask = text.decimal(), text.skip(#","A":""#), let askQuantity = text.decimal(),
             text.skip(#","T":"#), let time = text.time(), text.skip(#","E":"#), let eventTime = text.time(), text.end()
         else { return nil }
-        rows.append(
+        rows.add(
             BookTicker(symbol: symbol, bidPrice: bid, bidQuantity: bidQuantity, askPrice: ask, askQuantity: askQuantity, updateID: id, time: time))
         return eventTime
     }
@@ -89,7 +89,7 @@ extension AggregateTrade: WireRow {
         guard text.skip(#","f":"#), let first = text.integer(), text.skip(#","l":"#), let last = text.integer(), text.skip(#","T":"#),
             let time = text.time(), text.skip(#","m":"#), let isBuyerMaker = text.flag(), text.end()
         else { return nil }
-        rows.append(
+        rows.add(
             AggregateTrade(
                 id: id, price: price, quantity: quantity, normalQuantity: normal, firstTradeID: first, lastTradeID: last, time: time,
                 isBuyerMaker: isBuyerMaker))
@@ -142,9 +142,9 @@ extension DepthLevels: WireRow {
             text.skip(#","b":["#), let bids = text.levels(), text.skip(#","a":["#), let asks = text.levels(), text.end()
         else { return nil }
         if name.channel == .partialDepth {
-            rows.append(DepthLevels(symbol: symbol, bids: bids, asks: asks, lastUpdateID: last, time: time).sorted)
+            rows.add(DepthLevels(symbol: symbol, bids: bids, asks: asks, lastUpdateID: last, time: time).sorted)
         } else {
-            rows.append(
+            rows.add(
                 DepthLevels(
                     symbol: symbol, bids: bids, asks: asks, firstUpdateID: first, lastUpdateID: last, previousUpdateID: previous, time: time))
         }
@@ -190,4 +190,10 @@ extension Ticker: WireRow {
             closeTime: try fields.integer("C", reader), firstTradeID: try fields.tradeID("F", reader),
             lastTradeID: try fields.tradeID("L", reader), tradeCount: try fields.integer("n", reader))
     }
+}
+
+extension Array {
+    /// Appends an element. An array of one element is made at its size, which costs less than the growth of an empty one.
+    @inline(__always)
+    fileprivate mutating func add(_ element: Element) { if isEmpty, capacity == 0 { self = [element] } else { append(element) } }
 }

@@ -45,7 +45,7 @@ package enum ContentEncoder {
     static func write(
         _ content: FuturesServiceFeedContent, _ status: StreamStatus?, kind: FuturesServiceFeedContent.Kind?, _ json: inout JSONWriter
     ) -> Range<Int> {
-        let name = content.streamName
+        let (name, isArray) = (content.streamName, content.streamName.isArray)
         json.start(#"{"stream":""#)
         json.part(plain: name.description)
         json.room(numbers: 1, others: 128)
@@ -53,7 +53,7 @@ package enum ContentEncoder {
         let id = json.plain(content.id)
         json.room(numbers: 0, others: 128)
         json.part(#"","type":""#)
-        json.part(word: type(of: content.rows, asArray: name.isArray))
+        json.part(word: type(of: content.rows, asArray: isArray))
         if let kind { json.part(word: kind == .full ? #"","kind":"full"# : #"","kind":"delta"#) }
         json.part(#"","state":""#)
         json.part(word: word(status?.state ?? content.state))
@@ -74,7 +74,7 @@ package enum ContentEncoder {
         }
         json.part(content.receivedAt)
         json.beforeValue(#","content":"#)
-        write(content.rows, asArray: name.isArray, &json)
+        write(content.rows, asArray: isArray, &json)
         json.room(numbers: 0, others: 1)
         json.end("}")
         return id
