@@ -110,7 +110,7 @@ extension FeedCore {
             feed.counters.ignoredEvents &+= 1
             return
         }
-        streams[index]?.receive(rows, eventTime: eventTime, from: slot, &feed)
+        streams.receive(index, rows, eventTime: eventTime, from: slot, &feed)
         doDeferred()
     }
 

@@ -154,6 +154,7 @@ private enum Table {
         case .aggregateTrade:
             ("aggregateTrades", ["price": "1", "qty": "1", "firstTradeId": 1, "lastTradeId": 1, "time": 0, "isBuyerMaker": false])
         case .depth: ("depth", ["symbol": "BTCUSDT", "time": 0])
+        case .upstream where name.isListOfBars: ("upstreamBars", ["T": 0, "n": 0])
         case .upstream: ("upstream", [:])
         default:
             (

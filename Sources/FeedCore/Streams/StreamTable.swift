@@ -22,6 +22,11 @@ struct StreamTable: Sendable {
         @inline(__always) _modify { yield &machines[index] }
     }
 
+    /// Passes a message to the stream at a place. The coroutine of the subscript would allocate memory for each message.
+    mutating func receive(_ index: Int, _ rows: FeedRows, eventTime: Int64?, from slot: Int, _ feed: inout FeedContext) {
+        machines[index]?.receive(rows, eventTime: eventTime, from: slot, &feed)
+    }
+
     /// The stream with this name; nil if there is none. It is changed in place.
     subscript(name: FuturesServiceStreamName) -> StreamMachine? {
         _read { if let index = indicesByName[name] { yield machines[index] } else { yield nil } }
