@@ -123,7 +123,7 @@ public struct StreamSubscriberRecoverError: Error, Hashable, Sendable {
 
 /// An event of a stream. Ids rise over all streams.
 ///
-/// An object, because it passes through many hands, and each copy of a content would cost as much as merging it.
+/// It is an object, because many functions pass it on, and to copy its content each time would cost as much as the merge.
 package final class FeedEvent: Sendable {
     package enum Kind: Sendable {
         case fetched(FuturesServiceFeedContent)

@@ -21,13 +21,6 @@ extension JSONReader {
         return UInt8(truncatingIfNeeded: four >> 8)
     }
 
-    /// Continues at a later place of the text.
-    @inline(__always)
-    mutating func skip(to place: UnsafePointer<UInt8>) {
-        guard let start = bytes.baseAddress else { return }
-        position = min(max(position, place - start), bytes.count)
-    }
-
     /// Reads these characters if they come next; otherwise reads nothing.
     @inline(__always)
     mutating func skip(_ text: StaticString) -> Bool {
@@ -38,52 +31,11 @@ extension JSONReader {
         return true
     }
 
-    /// Reads the level `["1.50","2"]` in exactly this notation; otherwise reads nothing.
+    /// Reads a value in the venues' usual notation; otherwise reads nothing.
     @inline(__always)
-    mutating func plainLevel() -> PriceLevel? {
-        guard let start = bytes.baseAddress, bytes.count - position >= PriceLevel.plainRoom,
-            let (level, length) = PriceLevel.read(plainAt: start + position)
-        else { return nil }
-        position += length
-        return level
-    }
-
-    /// Reads a string that is a decimal number of at most 15 characters without a sign; otherwise reads nothing.
-    @inline(__always)
-    mutating func plainDecimal() -> DecimalString? {
-        guard let start = bytes.baseAddress, bytes.count - position >= 18 else { return nil }
-        var count = 0
-        guard let decimal = DecimalString(quotedAt: start + position + 1, count: &count) else { return nil }
-        position += count + 2
-        return decimal
-    }
-
-    /// Reads an integer of at most 19 digits without a sign; otherwise reads nothing.
-    @inline(__always)
-    mutating func plainInteger() -> UInt64? {
-        guard let start = bytes.baseAddress else { return nil }
-        var (place, value): (Int, UInt64) = (position, 0)
-        while bytes.count - place >= 8, place - position <= 8 {
-            let eight = EightCharacters(at: start + place)
-            let count = eight.others.trailingZeroBitCount / 8
-            if count == 8 {
-                value = value &* 100_000_000 &+ eight.number(8)
-                place += 8
-            } else {
-                if count > 0 { value = value &* UInt64.powersOfTen[count] &+ eight.number(count) }
-                place += count
-                break
-            }
-        }
-        while place < bytes.count, bytes[place] &- UInt8(ascii: "0") < 10, place - position < 20 {
-            value = value &* 10 &+ UInt64(bytes[place] &- UInt8(ascii: "0"))
-            place += 1
-        }
-        let digits = place - position
-        guard digits > 0, digits < 20, digits == 1 || start[position] != UInt8(ascii: "0"), place < bytes.count, bytes[place] != UInt8(ascii: "."),
-            bytes[place] | 0x20 != UInt8(ascii: "e")
-        else { return nil }
-        position = place
+    mutating func plain<Value>(symbol: String? = nil, _ read: (inout PlainText) -> Value?) -> Value? {
+        guard let start = bytes.baseAddress, var text = PlainText(self, symbol: symbol), let value = read(&text) else { return nil }
+        position = text.place - start
         return value
     }
 }

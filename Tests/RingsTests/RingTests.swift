@@ -39,6 +39,19 @@ import Testing
         #expect(quotas.least.bytes == 4096)
     }
 
+    /// An event's body and id are mostly parts of one text. The end of the ring's memory may be anywhere in it.
+    @Test func aBodyAndAnIDOfOneTextAreCopiedWhole() {
+        var ring = Ring(floor: 0, maximumBytes: 4096, maximumEvents: 100, maximumAge: .max, ownEnd: [1, 2])
+        for sequence in 1...UInt64(400) {
+            let text = (0..<UInt8(60 + sequence % 37)).map { $0 &+ UInt8(sequence & 0xff) }
+            let split = Int(sequence % UInt64(text.count - 1)) + 1
+            ring.append(sequence: sequence, body: text[..<split], id: text[split...], carriesData: true, now: 0)
+            let entry = ring.view[ring.view.endOrdinal - 1]
+            #expect(entry.bodyEnd - entry.start == UInt64(split))
+            #expect(ring.view.copy(from: entry.start, to: entry.end) == text + [1, 2])
+        }
+    }
+
     @Test func aLogThatGivesUpItsOldestEventsSaysSo() {
         var ring = Ring(floor: 9, maximumBytes: 1 << 20, maximumEvents: 100_000, maximumAge: .max)
         let body = [UInt8](repeating: 7, count: 99)

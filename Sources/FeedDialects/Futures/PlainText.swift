@@ -74,6 +74,10 @@ struct PlainText {
         return nil
     }
 
+    /// Reads a decimal number with its quotes.
+    @inline(__always)
+    mutating func quotedDecimal() -> DecimalString? { skip("\"") ? decimal() : nil }
+
     /// Reads a decimal number up to its closing quote.
     @inline(__always)
     mutating func decimal() -> DecimalString? {
@@ -143,11 +147,18 @@ struct PlainText {
         var levels: [PriceLevel] = []
         levels.reserveCapacity(min(count / PriceLevel.leastBytes, 1000) + 1)
         repeat {
-            guard let (level, length) = count >= PriceLevel.plainRoom ? PriceLevel.read(plainAt: place) : lastLevel() else { return nil }
+            guard let level = level() else { return nil }
             levels.append(level)
-            skip(length)
         } while skip(",")
         return skip("]") ? levels : nil
+    }
+
+    /// Reads one level.
+    @inline(__always)
+    mutating func level() -> PriceLevel? {
+        guard let (level, length) = count >= PriceLevel.plainRoom ? PriceLevel.read(plainAt: place) : lastLevel() else { return nil }
+        skip(length)
+        return level
     }
 
     /// The next level if less text follows than its reading function may read.

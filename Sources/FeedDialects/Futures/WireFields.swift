@@ -75,13 +75,13 @@ struct WireFields: ~Copyable {
         }
         switch reader.current {
         case UInt8(ascii: "\"") where letter != UInt8(ascii: "s"):
-            if letter != UInt8(ascii: "e"), let decimal = reader.plainDecimal() {
+            if letter != UInt8(ascii: "e"), let decimal = reader.plain({ $0.quotedDecimal() }) {
                 put(decimal, at: slot)
             } else {
                 put(try reader.rawString(), at: slot)
             }
         case UInt8(ascii: "0")...UInt8(ascii: "9"):
-            if let integer = reader.plainInteger() { put(integer, at: slot) } else { put(try reader.number(), at: slot) }
+            if let integer = reader.plain({ $0.integer() }) { put(integer, at: slot) } else { put(try reader.number(), at: slot) }
         default: try take(&reader, letter, slot)
         }
     }
@@ -244,7 +244,7 @@ extension PriceLevel {
         var levels: [PriceLevel] = []
         levels.reserveCapacity(min(reader.remaining / leastBytes, 1000) + 1)
         repeat {
-            let level = if let level = reader.plainLevel() { level } else { try level(&reader) }
+            let level = if let level = reader.plain({ $0.level() }) { level } else { try level(&reader) }
             guard level.isComparable else { throw reader.failure("a level is not a price and a quantity") }
             levels.append(level)
         } while try reader.another(before: UInt8(ascii: "]"))

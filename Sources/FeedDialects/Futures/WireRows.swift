@@ -41,7 +41,7 @@ struct WireRows {
     private func read<Row: WireRow>(
         _ reader: inout JSONReader, _ fields: inout WireFields, _ rows: inout [Row], _ latest: inout Int64?, _ leftOut: inout LeftOutRows
     ) throws(Failure) {
-        guard try reader.peek() == .array else { return try readRow(&reader, &fields, &rows, &latest) }
+        guard try reader.peek() == .array else { return try readByName(&reader, &fields, &rows, &latest) }
         var first: Failure?
         rows.reserveCapacity(min(reader.remaining / Self.leastBytes, 1000))
         try reader.array { (reader) throws(Failure) in
@@ -64,10 +64,13 @@ struct WireRows {
     private func readRow<Row: WireRow>(
         _ reader: inout JSONReader, _ fields: inout WireFields, _ rows: inout [Row], _ latest: inout Int64?
     ) throws(Failure) {
-        if let eventTime = readPlain(&reader, into: &rows) {
-            latest = max(latest ?? eventTime, eventTime)
-            return
-        }
+        guard let eventTime = readPlain(&reader, into: &rows) else { return try readByName(&reader, &fields, &rows, &latest) }
+        latest = max(latest ?? eventTime, eventTime)
+    }
+
+    private func readByName<Row: WireRow>(
+        _ reader: inout JSONReader, _ fields: inout WireFields, _ rows: inout [Row], _ latest: inout Int64?
+    ) throws(Failure) {
         try fields.read(&reader)
         try check(fields, reader)
         rows.append(try Row(fields, reader, of: name))
@@ -76,9 +79,7 @@ struct WireRows {
 
     /// Reads a row in the venues' usual notation; nil, and nothing is read, if it has another one.
     private func readPlain<Row: WireRow>(_ reader: inout JSONReader, into rows: inout [Row]) -> Int64? {
-        guard var text = PlainText(reader, symbol: symbol), let eventTime = Row.read(&text, of: name, into: &rows) else { return nil }
-        reader.skip(to: text.place)
-        return eventTime
+        reader.plain(symbol: symbol) { Row.read(&$0, of: name, into: &rows) }
     }
 
     /// The symbol that the rows must have; nil for rows of all symbols.

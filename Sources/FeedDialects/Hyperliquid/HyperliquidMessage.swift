@@ -70,7 +70,7 @@ enum HyperliquidMessage {
                 let read = try Self.trades(&reader).oldestFirst
                 if case .other = read, let stream { self = .trades(stream, []) } else { self = read }
             case (.candle?, .array): self = try Self.bars(&reader, of: stream)
-            default: self = .unusable(stream, "It is not what was requested.")
+            default: self = .unusable(stream, "It has another form than the answers to such a request.")
             }
             // A book was read as a whole.
             if case .content = self {} else { try reader.end() }
