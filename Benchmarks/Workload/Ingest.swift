@@ -72,7 +72,7 @@ package struct Ingest {
 
     /// Event to effects, a tenth of a millisecond after the one before; deadlines that fell due are passed.
     @inline(never)
-    package mutating func merge(_ event: UpstreamEvent, on id: ConnectionID, _ effects: inout [FeedEffect]) {
+    package mutating func merge(_ event: consuming UpstreamEvent, on id: ConnectionID, _ effects: inout [FeedEffect]) {
         instant += 100_000
         let now = now
         if let deadline = core.nextDeadline, deadline <= now.instant { _ = core.step(.deadline, now: now) }
@@ -90,17 +90,24 @@ package struct Ingest {
     package static func encode(_ effect: FeedEffect, _ append: (_ words: EventWords, _ sequence: UInt64) -> Void = { _, _ in }) -> Int {
         guard case .publish(let event) = effect, let words = EventEncoder.words(event) else { return 0 }
         append(words, event.id.sequence)
-        return words.body.count + words.idStart.count
+        return words.text.count
     }
 
+    /// A connection with the state of its dialect, as the gateway's receiver of frames has it.
+    package struct Link {
+        let id: ConnectionID
+        let session: any DialectSession
+    }
+
+    package func link(_ id: ConnectionID) -> Link { Link(id: id, session: sessions[id] ?? otherSession) }
+
     /// Decodes and merges one frame on its stream's connection, as the gateway does: what is decoded goes to the core at once.
-    package mutating func receive(_ frame: [UInt8], on known: ConnectionID? = nil, _ emit: (FeedEffect) -> Void) -> Bool {
-        let session = known.flatMap { sessions[$0] } ?? otherSession
+    package mutating func receive(_ frame: [UInt8], on link: Link? = nil, _ emit: (FeedEffect) -> Void) -> Bool {
         var effects: [FeedEffect] = []
         swap(&self.effects, &effects)
         var isReceived = false
-        session.receive(frame.span) { part in
-            guard case .event(let event) = part, let id = known ?? connection(of: event) else { return }
+        (link?.session ?? otherSession).receive(frame.span) { part in
+            guard case .event(let event) = consume part, let id = link?.id ?? connection(of: event) else { return }
             merge(event, on: id, &effects)
             isReceived = true
         }

@@ -7,8 +7,8 @@ package final class Sweep {
     private var followed = Slab<FollowedRing>()
     private var readers: [ReaderCursors] = []
     private let list = GatherList()
-    private let body: [UInt8]
-    private let id: [UInt8]
+    private let text: [UInt8]
+    private let bodyCount: Int
     private var sequence: UInt64 = 0
 
     /// - Parameter each: how many of the streams each reader has, one after the other from a place of its own.
@@ -17,8 +17,9 @@ package final class Sweep {
             #"{"stream":"btcusdt@bookTicker","id":"k3f9a.1z4","type":"bookTicker","kind":"full","state":"live","source":"websocket","eventTime":1763679600000,"#
             + #""receivedAt":1763679600123,"content":{"symbol":"BTCUSDT","bidPrice":"86123.40","bidQty":"1.204","askPrice":"86123.50","#
             + #""askQty":"0.310","time":1763679600000}}"#
-        body = EventFormat.events.body("update", of: nil, Array(ticker.utf8))
-        id = EventFormat.events.idStart(EventID(epoch: .max, sequence: 1_000_000))
+        let body = EventFormat.events.body("update", of: nil, Array(ticker.utf8))
+        bodyCount = body.count
+        text = body + EventFormat.events.idStart(EventID(epoch: .max, sequence: 1_000_000))
         for number in 0..<streams {
             guard let name = FuturesServiceStreamName("s\(number)usdt@bookTicker") else { continue }
             let ring = Ring(floor: 0, maximumBytes: 8 << 20, maximumEvents: 100_000, maximumAge: .max)
@@ -40,7 +41,7 @@ package final class Sweep {
     package func append() {
         for ring in followed.indices {
             sequence += 1
-            rings[ring].append(sequence: sequence, body: body[...], id: id[...], carriesData: true, now: 0)
+            rings[ring].append(sequence: sequence, text: text, idStart: bodyCount, carriesData: true, now: 0)
             followed[ring].view = rings[ring].view
         }
     }

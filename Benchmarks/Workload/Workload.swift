@@ -27,13 +27,14 @@ package struct Workload {
     package let start: Ingest
     package let streamNames: [FuturesServiceStreamName]
     private let ids: [ConnectionID]
+    private let links: [Ingest.Link]
     private let events: [UpstreamEvent]
     private let effects: [FeedEffect]
     private let target = Target()
 
     /// Where the events go, as large as the gateway's own; full after some frames, so that old events make room.
     private final class Target {
-        var ring = Ring(floor: 0, maximumBytes: 256 << 10, maximumEvents: 1024, maximumAge: .max)
+        @exclusivity(unchecked) var ring = Ring(floor: 0, maximumBytes: 256 << 10, maximumEvents: 1024, maximumAge: .max)
     }
 
     /// Frames of one kind of stream, each stream's in turn.
@@ -78,6 +79,7 @@ package struct Workload {
             guard case .rows(let name, _, _) = event else { return nil }
             return start.connections[name]
         }
+        links = ids.map(start.link)
         var house = start
         var effects: [FeedEffect] = []
         for (event, id) in zip(events, ids) { house.merge(event, on: id, &effects) }
@@ -134,10 +136,10 @@ package struct Workload {
         case .encode: for effect in effects { made += Ingest.encode(effect) }
         case .whole:
             var house = start
-            let (frames, ids, target) = (frames, ids, target)
+            let (frames, links, target) = (frames, links, target)
             for index in frames.indices {
-                _ = house.receive(frames[index], on: ids[index]) { effect in
-                    made += Ingest.encode(effect) { target.ring.append(sequence: $1, body: $0.body, id: $0.idStart, carriesData: true, now: 0) }
+                _ = house.receive(frames[index], on: links[index]) { effect in
+                    made += Ingest.encode(effect) { target.ring.append(sequence: $1, text: $0.text, idStart: $0.idStart, carriesData: true, now: 0) }
                 }
             }
         }

@@ -45,7 +45,7 @@ enum IngestCommand {
     /// Prints the events that the frames become, to compare those of two versions of the gateway.
     static func events() {
         for workload in FrameKind.allCases.map(workload) + [mixed] {
-            for words in workload.published.compactMap(EventEncoder.words) { print(String(decoding: words.body + words.idStart, as: UTF8.self)) }
+            for words in workload.published.compactMap(EventEncoder.words) { print(String(decoding: words.text, as: UTF8.self)) }
         }
     }
 

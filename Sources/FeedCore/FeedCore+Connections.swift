@@ -13,7 +13,7 @@ extension FeedCore {
         for member in feed.pool.connections[slot].members {
             if let heir = feed.pool.heir(member.index, besides: slot) { streams[member.index]?.changeLine(to: heir, &feed) }
         }
-        let verified = feed.pool.connections[slot].members.map { ($0.index, streams[$0.index]?.verifiedAt(feed)) }
+        let verified = feed.pool.connections[slot].members.map { ($0.index, streams[$0.index]?.verifiedAt(feed.pool)) }
         if feed.pool.isOpen(slot) { feed.counters.disconnects &+= 1 }
         feed.pool.closed(slot, retryAfter: retryAfter, feed.now.instant, &feed.decisions)
         for (index, moment) in verified {
@@ -85,10 +85,10 @@ extension FeedCore {
         feed.pool.connections[slot].hear(now, evidenceOf: feed.punctuality.evidence(of: now))
     }
 
-    mutating func received(_ id: ConnectionID, _ event: UpstreamEvent) {
+    mutating func received(_ id: ConnectionID, _ event: consuming UpstreamEvent) {
         guard let slot = feed.pool.slot(id), feed.pool.isOpen(slot) else { return }
         hear(slot)
-        switch event {
+        switch consume event {
         case .rows(let name, let rows, let eventTime): received(slot, name, rows, eventTime: eventTime)
         case .acknowledged(let request):
             for name in feed.pool.answered(request, slot) { streams[name]?.acknowledged(on: slot, &feed) }
@@ -105,7 +105,7 @@ extension FeedCore {
         }
     }
 
-    private mutating func received(_ slot: Int, _ name: FuturesServiceStreamName, _ rows: FeedRows, eventTime: Int64?) {
+    private mutating func received(_ slot: Int, _ name: FuturesServiceStreamName, _ rows: consuming FeedRows, eventTime: Int64?) {
         guard let index = streams.index(of: name) else {
             feed.counters.ignoredEvents &+= 1
             return

@@ -183,12 +183,7 @@ extension FeedCore {
 }
 
 extension FeedEvent {
-    fileprivate var carriesContent: Bool {
-        switch kind {
-        case .fetched, .updated: true
-        case .recovered, .failed, .connected, .disconnected, .status, .ended: false
-        }
-    }
+    fileprivate var carriesContent: Bool { if case .update = self { true } else { false } }
 
     /// Whether the event refuses a stream that does not exist.
     fileprivate var isRefusal: Bool {

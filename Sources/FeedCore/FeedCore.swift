@@ -51,7 +51,7 @@ package struct FeedCore: Sendable {
     /// Like `step(_:now:)`, but appends to `effects`. A reused array needs no new allocation for each step.
     ///
     /// - Parameter text: The venue's message, if `input` is one.
-    package mutating func step(_ input: FeedInput, now: Moment, text: MessageText? = nil, _ effects: inout [FeedEffect]) {
+    package mutating func step(_ input: consuming FeedInput, now: Moment, text: MessageText? = nil, _ effects: inout [FeedEffect]) {
         swap(&feed.decisions.effects, &effects)
         defer {
             swap(&feed.decisions.effects, &effects)
@@ -60,7 +60,7 @@ package struct FeedCore: Sendable {
         feed.now = now
         feed.text = text
         feed.punctuality.check(feed.decisions.nextDeadline, now.instant)
-        switch input {
+        switch consume input {
         case .observe(let observer, let names, let forceFetch): observe(observer, names, forceFetch: forceFetch)
         case .unobserve(let observer, let names): unobserve(observer, names)
         case .pause(let observer, let names): pause(observer, names)
@@ -86,7 +86,9 @@ package struct FeedCore: Sendable {
     }
 
     /// When `step(.deadline)` is due next; nil if no deadline is set.
-    package var nextDeadline: Instant? { feed.decisions.nextDeadline }
+    ///
+    /// It changes nothing. But an accessor that only reads would copy the core first.
+    package var nextDeadline: Instant? { mutating get { feed.decisions.nextDeadline } }
 
     /// All connections, current and former.
     var connections: [Connection] { feed.pool.connections }

@@ -123,8 +123,11 @@ public struct StreamSubscriberRecoverError: Error, Hashable, Sendable {
 
 /// An event of a stream. Ids rise over all streams.
 ///
-/// It is an object, because many functions pass it on, and to copy its content each time would cost as much as the merge.
-package final class FeedEvent: Sendable {
+/// Its cases are objects, because many functions pass an event on, and to copy a content each time would cost as much as the merge.
+package enum FeedEvent: Sendable {
+    case update(Update)
+    case notice(Notice)
+
     package enum Kind: Sendable {
         case fetched(FuturesServiceFeedContent)
         case updated(FuturesServiceFeedContent)
@@ -138,9 +141,54 @@ package final class FeedEvent: Sendable {
         case ended
     }
 
-    package let stream: FuturesServiceStreamName
-    package let id: EventID
-    package let kind: Kind
+    /// A fetched or updated content. Frequent functions read it here, because `kind` copies it.
+    package final class Update: Sendable {
+        package let id: EventID
+        package let content: FuturesServiceFeedContent
+        package let isFetch: Bool
 
-    package init(stream: FuturesServiceStreamName, id: EventID, kind: Kind) { (self.stream, self.id, self.kind) = (stream, id, kind) }
+        package init(_ id: EventID, _ content: consuming FuturesServiceFeedContent, isFetch: Bool) {
+            self.id = id
+            self.content = content
+            self.isFetch = isFetch
+        }
+    }
+
+    /// Any other event.
+    package final class Notice: Sendable {
+        package let stream: FuturesServiceStreamName
+        package let id: EventID
+        package let kind: Kind
+
+        fileprivate init(_ stream: FuturesServiceStreamName, _ id: EventID, _ kind: Kind) { (self.stream, self.id, self.kind) = (stream, id, kind) }
+    }
+
+    package init(stream: FuturesServiceStreamName, id: EventID, kind: Kind) {
+        switch kind {
+        case .fetched(let content): self = .update(Update(id, content, isFetch: true))
+        case .updated(let content): self = .update(Update(id, content, isFetch: false))
+        case .recovered, .failed, .connected, .disconnected, .status, .ended: self = .notice(Notice(stream, id, kind))
+        }
+    }
+
+    package var stream: FuturesServiceStreamName {
+        switch self {
+        case .update(let update): update.content.streamName
+        case .notice(let notice): notice.stream
+        }
+    }
+
+    package var id: EventID {
+        switch self {
+        case .update(let update): update.id
+        case .notice(let notice): notice.id
+        }
+    }
+
+    package var kind: Kind {
+        switch self {
+        case .update(let update): update.isFetch ? .fetched(update.content) : .updated(update.content)
+        case .notice(let notice): notice.kind
+        }
+    }
 }

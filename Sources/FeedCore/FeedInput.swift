@@ -66,25 +66,27 @@ package struct ConnectionID: Hashable, Sendable {
 }
 
 /// An event that a dialect read from a frame.
+///
+/// Large and rare cases are indirect, here and in inputs and effects, because each frame copies some of them.
 public enum UpstreamEvent: Sendable {
     /// Content of a stream, with its time by the upstream's clock, ms since 1970 UTC; nil if the message has none.
     case rows(FuturesServiceStreamName, FeedRows, eventTime: Int64?)
     /// A subscription is active, identified by its request's number.
     case acknowledged(request: UInt64)
     /// A subscription was refused; nil if the answer does not say which.
-    case rejected(request: UInt64?, FeedError)
+    indirect case rejected(request: UInt64?, FeedError)
     /// A description of an unreadable message, and the stream it concerns if known.
-    case malformed(FuturesServiceStreamName?, String)
+    indirect case malformed(FuturesServiceStreamName?, String)
     /// Unreadable rows of a list. The other rows follow as `rows`.
-    case leftOut(FuturesServiceStreamName, LeftOutRows)
+    indirect case leftOut(FuturesServiceStreamName, LeftOutRows)
     /// The venue is about to close the connection.
     case goingAway
     /// A message that the gateway does not need.
     case unknown(String)
     /// The upstream reported an error of the stream; the subscription continues.
-    case reported(FuturesServiceStreamName, FeedError)
+    indirect case reported(FuturesServiceStreamName, FeedError)
     /// The upstream ended the subscription. It is final if there is an error; otherwise the stream is subscribed again.
-    case ended(FuturesServiceStreamName, FeedError?)
+    indirect case ended(FuturesServiceStreamName, FeedError?)
 }
 
 /// Rows of a list of all symbols that could not be read. The rest of the list is used.
@@ -184,26 +186,26 @@ package enum FeedInput: Sendable {
     /// Whether to pass on the venue's own messages of a stream, for readers of its sockets. The stream must have an observer. With `fromNewest`, an order
     /// book's newest message is passed on first, if messages were not passed on before.
     case passOn(FuturesServiceStreamName, Bool, fromNewest: Bool = false)
-    case listed(upstream: Int, Result<VenueListing, FeedError>)
+    indirect case listed(upstream: Int, Result<VenueListing, FeedError>)
     /// The number of readers behind the single observer of a stream.
     case readers(FuturesServiceStreamName, Int)
     /// The REST of an upstream reported the weight used in this minute.
     case usedWeight(upstream: Int, Int)
     case opened(ConnectionID)
     /// `retryAfter`: the shortest wait that the server asked for.
-    case closed(ConnectionID, reason: String, retryAfter: Duration? = nil)
+    indirect case closed(ConnectionID, reason: String, retryAfter: Duration? = nil)
     /// The upstream refuses this client, so an early retry cannot help. The connection ends.
-    case refused(ConnectionID, FeedError)
+    indirect case refused(ConnectionID, FeedError)
     /// A frame without content arrived: a ping, a pong, or a part of a message.
     case heard(ConnectionID)
     case received(ConnectionID, UpstreamEvent)
-    case fetched(FuturesServiceStreamName, attempt: UInt64, Result<FetchedContent, FeedError>)
+    indirect case fetched(FuturesServiceStreamName, attempt: UInt64, Result<FetchedContent, FeedError>)
     /// A reader's own request returned the newest REST data of a stream.
-    case told(FuturesServiceStreamName, FetchedContent)
+    indirect case told(FuturesServiceStreamName, FetchedContent)
     /// A reader's request is to be passed on to the REST of an upstream unchanged.
     case relay(upstream: Int, RelayID, weight: Int)
     /// The venue answered such a request, or it failed with an error.
-    case relayed(upstream: Int, RelayID, FeedError?)
+    indirect case relayed(upstream: Int, RelayID, FeedError?)
     /// The time of `FeedCore.nextDeadline` has come.
     case deadline
 }
@@ -216,11 +218,11 @@ package enum FeedEffect: Sendable {
     case unsubscribe(ConnectionID, [FuturesServiceStreamName], request: UInt64)
     case ping(ConnectionID)
     case disconnect(ConnectionID)
-    case fetch(FuturesServiceStreamName, FetchRequest)
+    indirect case fetch(FuturesServiceStreamName, FetchRequest)
     /// Pass a reader's request on to one of the REST hosts of an upstream.
     case relay(upstream: Int, RelayID, host: Int)
     /// Send no request; report the error to all readers that wait for it.
-    case refuseRelay(RelayID, FeedError)
+    indirect case refuseRelay(RelayID, FeedError)
     /// Read the listing of an upstream, unless it was read within `age`: a stream is silent, and its contract may have been halted.
     case readListing(upstream: Int, age: Duration)
     /// For every observer of the stream that is not paused.
@@ -230,7 +232,5 @@ package enum FeedEffect: Sendable {
     /// For readers of the venue's sockets. It follows the event with the content that the message changed.
     case passOn(VenueMessage)
     /// The same for a bar that was closed or corrected without a message of the venue. `eventTime`: ms since 1970 UTC.
-    ///
-    /// Indirect, because a bar is large and every frame copies an effect.
     indirect case passOnBar(FuturesServiceStreamName, EarlyBar, eventTime: Int64)
 }

@@ -24,10 +24,10 @@ public protocol DialectSession: AnyObject {
     func ping() -> String?
 
     /// Parses one message. Invalid data results in `.malformed`; no input traps.
-    func receive(_ message: Span<UInt8>, _ emit: (SessionEvent) -> Void)
+    func receive(_ message: Span<UInt8>, _ emit: (consuming SessionEvent) -> Void)
 
     /// Parses one binary message, like `receive`.
-    func receiveBinary(_ message: Span<UInt8>, _ emit: (SessionEvent) -> Void)
+    func receiveBinary(_ message: Span<UInt8>, _ emit: (consuming SessionEvent) -> Void)
 
     /// Why an early reconnect is useless after the server closed the connection with this code, or refused it with this status; nil if it is not.
     func refusal(closeCode: UInt16?, status: Int?) -> FeedError?
@@ -57,7 +57,7 @@ extension DialectSession {
     /// Nil.
     public func ping() -> String? { nil }
     /// Reports invalid data.
-    public func receiveBinary(_ message: Span<UInt8>, _ emit: (SessionEvent) -> Void) {
+    public func receiveBinary(_ message: Span<UInt8>, _ emit: (consuming SessionEvent) -> Void) {
         emit(.event(.malformed(nil, "The venue sent a binary message; this dialect uses only text.")))
     }
     /// Nil.

@@ -4,7 +4,7 @@ package import FeedCore
 ///
 /// Bounded: if there is no room, a name replaces another one, which is then parsed again. Use it from one thread.
 package final class StreamNames {
-    private var names: [FuturesServiceStreamName?] = Array(repeating: nil, count: 1024)
+    @exclusivity(unchecked) private var names: [FuturesServiceStreamName?] = Array(repeating: nil, count: 1024)
     private static let probes = 4
 
     package init() {}

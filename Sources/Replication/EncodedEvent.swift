@@ -38,20 +38,29 @@ package struct EncodedEvent: Sendable, Equatable {
         (stream, id) = (event.stream, event.id)
         text = EventEncoder.words(event).map { .event($0) } ?? .data(Array("{}".utf8)[...])
         (self.receivedAt, self.isLocal) = (receivedAt, isLocal)
-        switch event.kind {
-        case .fetched(let content): (kind, detail) = (content.kind == .full ? .fetchedValue : .fetchedChange, Self.detail(content))
-        case .updated(let content): (kind, detail) = (content.kind == .full ? .value : .change, Self.detail(content))
-        case .recovered(let recovery): (kind, detail) = (recovery.error == nil ? .recovered : .notRecovered, .recovered(downMs: recovery.downMs))
-        case .failed(let error, let isFetch): (kind, detail) = (isFetch ? .fetchFailed : .failed, .failed(error))
-        case .connected: (kind, detail) = (.connected, .none)
-        case .disconnected(let reason): (kind, detail) = (.disconnected, .disconnected(reason: reason))
-        case .status(_, _, let unverifiedMs): (kind, detail) = (.status, .status(unverifiedMs: unverifiedMs))
-        case .ended: (kind, detail) = (.ended, .none)
+        switch event {
+        case .update(let update): (kind, detail) = Self.parts(of: update)
+        case .notice(let notice): (kind, detail) = Self.parts(of: notice)
         }
     }
 
-    private static func detail(_ content: FuturesServiceFeedContent) -> Detail {
-        .content(eventTime: content.eventTime, receivedAt: content.receivedAt, source: content.source)
+    private static func parts(of update: FeedEvent.Update) -> (FeedRecord.Kind, Detail) {
+        let isWhole = update.content.kind == .full
+        let kind: FeedRecord.Kind = update.isFetch ? isWhole ? .fetchedValue : .fetchedChange : isWhole ? .value : .change
+        return (
+            kind, .content(eventTime: update.content.eventTime, receivedAt: update.content.receivedAt, source: update.content.source)
+        )
+    }
+
+    private static func parts(of notice: FeedEvent.Notice) -> (FeedRecord.Kind, Detail) {
+        switch notice.kind {
+        case .recovered(let recovery): (recovery.error == nil ? .recovered : .notRecovered, .recovered(downMs: recovery.downMs))
+        case .failed(let error, let isFetch): (isFetch ? .fetchFailed : .failed, .failed(error))
+        case .connected: (.connected, .none)
+        case .disconnected(let reason): (.disconnected, .disconnected(reason: reason))
+        case .status(_, _, let unverifiedMs): (.status, .status(unverifiedMs: unverifiedMs))
+        case .fetched, .updated, .ended: (.ended, .none)
+        }
     }
 
     /// Takes an event from a log or a tape.

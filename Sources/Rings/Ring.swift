@@ -70,25 +70,27 @@ package struct Ring: ~Copyable {
     /// Appends an event.
     ///
     /// - Parameters:
+    ///   - text: The event up to the part of its id that readers have in common.
+    ///   - idStart: Where the id starts; nil for an event without one.
     ///   - eventTime: The venue's time, ms since 1970 UTC; nil if it sent none.
     ///   - now: When it was received, monotonic nanoseconds.
     /// - Returns: Whether the view's extent describes the whole change. If not, the ring has other memory, or has dropped an event without data.
     @discardableResult
     package mutating func append(
-        sequence: UInt64, body: ArraySlice<UInt8>, id: ArraySlice<UInt8>, carriesData: Bool, eventTime: Int64? = nil, now: Int64,
-        _ readers: Readers = .none
+        sequence: UInt64, text: [UInt8], idStart: Int? = nil, carriesData: Bool, eventTime: Int64? = nil, now: Int64, _ readers: Readers = .none
     ) -> Bool {
         let (memory, gone) = (view.bytes, view.goneNotices.last?.ordinal)
-        let length = UInt64(body.count + id.count + (id.isEmpty ? 0 : ownEnd.count))
+        let length = UInt64(text.count + (idStart == nil ? 0 : ownEnd.count))
         evict(for: length, now: now, readers)
         reserve(length)
         let start = view.extent.endOffset
-        let bodyEnd = start + UInt64(body.count)
-        copy(body, id, to: start)
-        if !id.isEmpty { ownEnd.withUnsafeBytes { copy($0, to: bodyEnd + UInt64(id.count)) } }
+        let (bytes, capacity) = (view.bytes, view.capacity)
+        text.withUnsafeBytes { Self.copy($0, to: bytes, start, capacity) }
+        if idStart != nil { ownEnd.withUnsafeBytes { Self.copy($0, to: bytes, start + UInt64(text.count), capacity) } }
         view.extent.endOffset = start + length
         view.entries[Int(view.endOrdinal & (view.entryCapacity - 1))] = RingView.Entry(
-            sequence: sequence, start: start, bodyEnd: bodyEnd, end: start + length, appendedAt: now, carriesData: carriesData,
+            sequence: sequence, start: start, bodyEnd: start + UInt64(idStart ?? text.count), end: start + length, appendedAt: now,
+            carriesData: carriesData,
             eventTime: eventTime)
         view.extent.endOrdinal += 1
         return view.bytes == memory && view.goneNotices.last?.ordinal == gone
@@ -111,6 +113,7 @@ package struct Ring: ~Copyable {
         return false
     }
 
+    @inline(__always)
     private var count: UInt64 { view.endOrdinal - view.firstOrdinal }
 
     /// The maximum number of bytes and events, as configured. But an eighth of the largest memory stays free for events that arrive before all
@@ -187,25 +190,12 @@ package struct Ring: ~Copyable {
         view = moved
     }
 
-    /// Copies a body and an id. Mostly both are parts of one text and follow each other in memory.
-    private func copy(_ body: ArraySlice<UInt8>, _ id: ArraySlice<UInt8>, to offset: UInt64) {
-        body.withUnsafeBytes { body in
-            id.withUnsafeBytes { id in
-                if let start = body.baseAddress, start + body.count == id.baseAddress {
-                    copy(UnsafeRawBufferPointer(start: start, count: body.count + id.count), to: offset)
-                } else {
-                    copy(body, to: offset)
-                    copy(id, to: offset + UInt64(body.count))
-                }
-            }
-        }
-    }
-
-    private func copy(_ source: UnsafeRawBufferPointer, to offset: UInt64) {
+    /// Copies bytes to an offset of a ring's memory, which may go on at its beginning.
+    private static func copy(_ source: UnsafeRawBufferPointer, to memory: UnsafeMutableRawPointer, _ offset: UInt64, _ capacity: UInt64) {
         guard let base = source.baseAddress else { return }
-        let place = Int(offset & (view.capacity - 1))
-        let run = min(source.count, Int(view.capacity) - place)
-        (view.bytes + place).copyMemory(from: base, byteCount: run)
-        if run < source.count { view.bytes.copyMemory(from: base + run, byteCount: source.count - run) }
+        let place = Int(offset & (capacity - 1))
+        let run = min(source.count, Int(capacity) - place)
+        (memory + place).copyMemory(from: base, byteCount: run)
+        if run < source.count { memory.copyMemory(from: base + run, byteCount: source.count - run) }
     }
 }

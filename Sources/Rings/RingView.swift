@@ -53,6 +53,7 @@ package struct RingView: @unchecked Sendable {
         var endOffset: UInt64 = 0
     }
 
+    // A call of an accessor that is not inlined copies the view.
     package var extent: Extent
     /// Retains the memory of the pointers.
     private let memory: RingMemory
@@ -72,10 +73,14 @@ package struct RingView: @unchecked Sendable {
         (bytes, capacity, entries, entryCapacity) = (memory.bytes, memory.capacity, memory.entries, memory.entryCapacity)
     }
 
+    @inline(__always)
     package var floor: UInt64 { extent.floor }
+    @inline(__always)
     package var firstOrdinal: UInt64 { extent.firstOrdinal }
+    @inline(__always)
     package var endOrdinal: UInt64 { extent.endOrdinal }
 
+    @inline(__always)
     package subscript(ordinal: UInt64) -> Entry { entries[Int(ordinal & (entryCapacity - 1))] }
 
     /// Where the part of an event's id ends that is the same for all readers; the reader's streams follow it.
@@ -92,10 +97,12 @@ package struct RingView: @unchecked Sendable {
     }
 
     /// The bytes of events in the ring, and the memory that they use.
+    @inline(__always)
     package var held: UInt64 { extent.endOffset - startOffset }
     package var memorySize: UInt64 { capacity + entryCapacity * Self.bytesPerEvent }
     package static let bytesPerEvent = UInt64(MemoryLayout<Entry>.stride)
 
+    @inline(__always)
     var startOffset: UInt64 { firstOrdinal < endOrdinal ? self[firstOrdinal].start : extent.endOffset }
 
     /// The bytes in the ring from an event on; all bytes if that event was dropped.

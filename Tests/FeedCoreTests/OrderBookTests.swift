@@ -3,7 +3,7 @@ import Testing
 @testable import FeedCore
 
 @Suite struct OrderBookTests {
-    /// A level is searched near the last one. Venues sort the levels of a message, either way; the search must not depend on it.
+    /// Venues sort the levels of a message, either way. A message in no order, or with a price twice, has the same result as its levels one by one.
     @Test(arguments: [-1, 0, 1]) func aSideKeepsItsOrderThroughManyChanges(order: Int) {
         let seed = UInt64.random(in: 1...UInt64.max)
         var dice = SplitMix64(seed: seed)
@@ -15,16 +15,16 @@ import Testing
                     (Int.random(in: 1...450, using: &dice), Int.random(in: 0...3, using: &dice))
                 }
                 if order != 0 { message.sort { order > 0 ? $0.0 < $1.0 : $0.0 > $1.0 } }
-                for (price, quantity) in message {
-                    let level = bookLevels([(price, quantity)])[0]
-                    #expect(side.standing(at: level).quantity == DecimalString(known[price] ?? 0), "seed \(seed)")
-                    side.set(level)
-                    known[price] = quantity == 0 ? nil : quantity
+                for level in message {
+                    let quantity = side.standing(at: bookLevels([level])[0]).quantity
+                    #expect(quantity == DecimalString(known[level.0] ?? 0), "seed \(seed)")
                 }
+                side.apply(bookLevels(message))
+                for (price, quantity) in message { known[price] = quantity == 0 ? nil : quantity }
+                #expect(side.count == known.count, "seed \(seed)")
             }
             let best = known.sorted { isBid ? $0.key > $1.key : $0.key < $1.key }
             #expect(side.best(500) == bookLevels(best.prefix(400).map { ($0.key, $0.value) }), "seed \(seed)")
-            #expect(side.count == known.count, "seed \(seed)")
         }
     }
 

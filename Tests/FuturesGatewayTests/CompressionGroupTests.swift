@@ -24,7 +24,9 @@ import Testing
     /// Makes the ring hold these events.
     private static func fill(_ followed: inout FollowedRing, _ bodies: [UInt8]...) {
         var ring = ring()
-        for (place, body) in bodies.enumerated() { ring.append(sequence: UInt64(place) + 1, body: body[...], id: [4], carriesData: true, now: 0) }
+        for (place, body) in bodies.enumerated() {
+            ring.append(sequence: UInt64(place) + 1, text: body + [4], idStart: body.count, carriesData: true, now: 0)
+        }
         followed.view = ring.view
     }
 

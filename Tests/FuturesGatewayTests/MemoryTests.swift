@@ -79,10 +79,10 @@ import Testing
         for number in UInt64(1)...20_000 {
             let now = Int64(number) * 1_000_000
             if number <= 400 {
-                rings.append(quiet, body: body[...], id: [], carriesData: true, sequence: number, eventTime: nil, receivedAt: now)
+                rings.append(quiet, text: body, idStart: nil, carriesData: true, sequence: number, eventTime: nil, receivedAt: now)
             }
             let ring = flooded[Int(number % 20)]
-            rings.append(ring, body: body[...], id: [], carriesData: true, sequence: number + 400, eventTime: nil, receivedAt: now)
+            rings.append(ring, text: body, idStart: nil, carriesData: true, sequence: number + 400, eventTime: nil, receivedAt: now)
         }
         #expect(rings.reach([quiet], back: 0) != isOneVenue, "one budget for all would cost the quiet stream its events")
         #expect(!rings.reach(flooded, back: 10_000))

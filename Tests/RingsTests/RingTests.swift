@@ -39,13 +39,13 @@ import Testing
         #expect(quotas.least.bytes == 4096)
     }
 
-    /// An event's body and id are mostly parts of one text. The end of the ring's memory may be anywhere in it.
-    @Test func aBodyAndAnIDOfOneTextAreCopiedWhole() {
+    /// The end of the ring's memory may be anywhere in an event.
+    @Test func anEventIsCopiedWhole() {
         var ring = Ring(floor: 0, maximumBytes: 4096, maximumEvents: 100, maximumAge: .max, ownEnd: [1, 2])
         for sequence in 1...UInt64(400) {
             let text = (0..<UInt8(60 + sequence % 37)).map { $0 &+ UInt8(sequence & 0xff) }
             let split = Int(sequence % UInt64(text.count - 1)) + 1
-            ring.append(sequence: sequence, body: text[..<split], id: text[split...], carriesData: true, now: 0)
+            ring.append(sequence: sequence, text: text, idStart: split, carriesData: true, now: 0)
             let entry = ring.view[ring.view.endOrdinal - 1]
             #expect(entry.bodyEnd - entry.start == UInt64(split))
             #expect(ring.view.copy(from: entry.start, to: entry.end) == text + [1, 2])
@@ -56,7 +56,7 @@ import Testing
         var ring = Ring(floor: 9, maximumBytes: 1 << 20, maximumEvents: 100_000, maximumAge: .max)
         let body = [UInt8](repeating: 7, count: 99)
         for sequence in 10..<UInt64(5010) {
-            ring.append(sequence: sequence, body: body[...], id: [UInt8(sequence & 0xff)], carriesData: true, now: 0)
+            ring.append(sequence: sequence, text: body + [UInt8(sequence & 0xff)], idStart: body.count, carriesData: true, now: 0)
         }
         #expect(ring.view.floor == 9 && ring.view.held == 500_000)
         var share = RingQuota(of: 1 << 20)
@@ -69,10 +69,10 @@ import Testing
             let entry = ring.view[ordinal]
             #expect(ring.view.copy(from: entry.start, to: entry.end) == body + [UInt8((ordinal + 10) & 0xff)])
         }
-        for sequence in 5010..<UInt64(9000) { ring.append(sequence: sequence, body: body[...], id: [], carriesData: true, now: 0) }
+        for sequence in 5010..<UInt64(9000) { ring.append(sequence: sequence, text: body, carriesData: true, now: 0) }
         #expect(ring.view.memorySize <= 128 << 10)
         let large = [UInt8](repeating: 1, count: 300_000)
-        ring.append(sequence: 9000, body: large[...], id: [], carriesData: true, now: 0)
+        ring.append(sequence: 9000, text: large, carriesData: true, now: 0)
         ring.limit(to: share)
         #expect(
             ring.view.floor == 8999
@@ -81,7 +81,7 @@ import Testing
 
     @Test func whatIsNoDataOutlivesTheRing() {
         var ring = Ring(floor: 0, maximumBytes: 1 << 20, maximumEvents: 4, maximumAge: .max)
-        for number in 1...UInt8(40) { ring.append(sequence: UInt64(number), body: [number], id: [0], carriesData: number % 2 == 0, now: 0) }
+        for number in 1...UInt8(40) { ring.append(sequence: UInt64(number), text: [number, 0], idStart: 1, carriesData: number % 2 == 0, now: 0) }
         let told = (UInt8(1)...40).filter { $0 % 2 == 1 }
         #expect(ring.view.firstOrdinal == 36)
         #expect(ring.view.notices(from: 0, to: 40) == told.suffix(16 + 2).map { [$0, 0] }, "the last sixteen that have gone, and the ring's")
@@ -99,7 +99,7 @@ import Testing
         for number in UInt64(1)...5_000 {
             let body = [UInt8](repeating: UInt8(number & 0xff), count: Int.random(in: 1...300, using: &dice))
             let progress = Ring.Readers(next: number, seen: threads.map(\.seen).min() ?? 0)
-            let isPlain = ring.append(sequence: number, body: body[...], id: [], carriesData: true, now: 0, progress)
+            let isPlain = ring.append(sequence: number, text: body, carriesData: true, now: 0, progress)
             if !isPlain { moves += 1 }
             for place in threads.indices where Int.random(in: 0..<(4 * (place + 1)), using: &dice) == 0 { threads[place] = (ring.view, number) }
             let view = threads[Int.random(in: 0..<3, using: &dice)].view

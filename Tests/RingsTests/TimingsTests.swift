@@ -22,8 +22,8 @@ struct TimingsTests {
         for sequence in 1...events {
             let time: Int64? = sequence % 3 == 0 ? nil : sequence % 3 == 1 ? 1_763_679_599_999 : .max
             ring.append(
-                sequence: UInt64(sequence), body: Array(event.utf8)[...], id: Array("id: \(sequence).".utf8)[...], carriesData: true, eventTime: time,
-                now: 8_600_000)
+                sequence: UInt64(sequence), text: Array("\(event)id: \(sequence).".utf8), idStart: event.utf8.count, carriesData: true,
+                eventTime: time, now: 8_600_000)
         }
         var reader = ReaderCursors(format: .events, tellsTimings: true)
         reader.subscriptions = [ReaderCursors.Subscription(ring: 0, cursor: ring.view.firstOrdinal)]

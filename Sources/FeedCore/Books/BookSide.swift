@@ -3,8 +3,6 @@ package struct BookSide: Sendable {
     private var levels: [PriceLevel] = []
     private let isBid: Bool
     private let limit: Int
-    /// The place of the level that was set last.
-    private var last = 0
     /// The worst price that a snapshot reached. Levels beyond it are known from updates alone, so they are incomplete and not published.
     private var horizon: ScaledNumber?
     /// The horizon when the side was last complete. Deeper levels are not published, so no reader has them.
@@ -26,6 +24,7 @@ package struct BookSide: Sendable {
     var bestPrice: ScaledNumber? { levels.last?.scaledPrice }
 
     /// Whether fewer than half of the published levels are known to be complete.
+    @inline(__always)
     var isThin: Bool {
         guard let horizon, limit / 2 > 0 else { return false }
         let place = levels.count - limit / 2
@@ -84,23 +83,113 @@ package struct BookSide: Sendable {
         return place < levels.count && levels[place].scaledPrice == level.scaledPrice ? levels[place] : level.emptied
     }
 
-    /// Sets a level's quantity. Zero removes the level; removing an unknown level is normal.
-    package mutating func set(_ level: PriceLevel) {
-        guard level.isComparable else { return }
-        let place = placeAfterLast(level)
-        let isKnown = place < levels.count && levels[place].scaledPrice == level.scaledPrice
-        if level.quantity.isZero {
-            if isKnown { levels.remove(at: place) }
-        } else if isKnown {
-            levels[place] = level
-        } else {
-            // By default an array doubles its capacity: a book of 1,000 levels would take the memory of 2,000.
-            if levels.count == levels.capacity {
-                levels.reserveCapacity(min(levels.count + levels.count / 8 + 16, levels.count > most ? 2 * most + 1 : most + 1))
+    /// Sets the quantities of levels. Zero removes a level; removing an unknown level is normal. Of levels with the same price, the last one counts.
+    package mutating func apply(_ changes: [PriceLevel]) {
+        guard let first = changes.first, let last = changes.last else { return }
+        // The venues sort the levels of a message by price, either way.
+        let isReversed = first.scaledPrice != last.scaledPrice && (first.scaledPrice < last.scaledPrice) == isBid
+        if !merge(changes, isReversed: isReversed) { _ = merge(sorted(changes), isReversed: false) }
+        if levels.count > most { letGo() }
+    }
+
+    /// The comparable levels, best first, with one level for each price.
+    private func sorted(_ changes: [PriceLevel]) -> [PriceLevel] {
+        var byPrice: [ScaledNumber: PriceLevel] = [:]
+        for level in changes where level.isComparable { byPrice[level.scaledPrice] = level }
+        let isBid = isBid
+        return byPrice.values.sorted { isBid ? $0.scaledPrice > $1.scaledPrice : $0.scaledPrice < $1.scaledPrice }
+    }
+
+    /// A level that appears before a place, or the one at that place, which disappears.
+    private struct Move {
+        let place: Int
+        /// The index of the change; nil for a level that disappears.
+        let change: Int?
+
+        /// By how many places it moves the better levels.
+        var distance: Int { change == nil ? -1 : 1 }
+    }
+
+    /// Sets levels that are sorted. Known levels change in place. Other levels move at most once.
+    ///
+    /// - Parameter isReversed: Whether the best level is the last one.
+    /// - Returns: False if the levels are not sorted, or one is not comparable. Some have been set then.
+    private mutating func merge(_ changes: [PriceLevel], isReversed: Bool) -> Bool {
+        let isBid = isBid
+        return withUnsafeTemporaryAllocation(of: Move.self, capacity: changes.count) { moves in
+            var found = 0
+            let isSorted = levels.withUnsafeMutableBufferPointer { levels in
+                isBid
+                    ? Self.set(changes, isReversed: isReversed, in: levels, moves, &found) { $0 < $1 }
+                    : Self.set(changes, isReversed: isReversed, in: levels, moves, &found) { $0 > $1 }
             }
-            levels.insert(level, at: place)
-            if levels.count > most { letGo() }
+            if isSorted, found > 0 { move(UnsafeMutableBufferPointer(rebasing: moves[..<found]), changes) }
+            return isSorted
         }
+    }
+
+    /// Changes known levels, and notes the others, best first.
+    @inline(__always)
+    private static func set(
+        _ changes: [PriceLevel], isReversed: Bool, in levels: UnsafeMutableBufferPointer<PriceLevel>, _ moves: UnsafeMutableBufferPointer<Move>,
+        _ found: inout Int, isWorse: (ScaledNumber, ScaledNumber) -> Bool
+    ) -> Bool {
+        var end = levels.count
+        var previous: ScaledNumber?
+        for turn in changes.indices {
+            let index = isReversed ? changes.count &- 1 &- turn : turn
+            let price = changes[index].scaledPrice
+            guard price != .min, previous.map({ isWorse(price, $0) }) ?? true else { return false }
+            previous = price
+            let place = place(in: UnsafeBufferPointer(levels), before: end) { isWorse($0.scaledPrice, price) }
+            end = place
+            let isKnown = place < levels.count && levels[place].scaledPrice == price
+            let isGone = changes[index].quantity.isZero
+            if isKnown, !isGone {
+                levels[place] = changes[index]
+            } else if isKnown || !isGone {
+                moves.initializeElement(at: found, to: Move(place: place, change: isGone ? nil : index))
+                found &+= 1
+            }
+        }
+        return true
+    }
+
+    /// Lets levels appear and disappear.
+    ///
+    /// - Parameter moves: Best first, by their places before the first move.
+    private mutating func move(_ moves: UnsafeMutableBufferPointer<Move>, _ changes: [PriceLevel]) {
+        let (before, more) = (levels.count, moves.reduce(0) { $0 + $1.distance })
+        if more > 0 {
+            let count = before + more
+            // By default an array doubles its capacity: a book of 1,000 levels would take the memory of 2,000.
+            if count > levels.capacity { levels.reserveCapacity(max(count, min(count + count / 8 + 16, count > most ? 2 * most + 1 : most + 1))) }
+            levels.append(contentsOf: repeatElement(changes[0], count: more))
+        }
+        levels.withUnsafeMutableBufferPointer { levels in
+            guard let start = levels.baseAddress else { return }
+            /// Moves the levels between a move and the next better one.
+            func shift(_ turn: Int, by distance: Int) {
+                let first = moves[turn].place + (moves[turn].change == nil ? 1 : 0)
+                let end = turn > 0 ? moves[turn - 1].place : before
+                if first < end { (start + first + distance).update(from: start + first, count: end - first) }
+            }
+            // Levels that move down overwrite none that still have to move up, and the other way round.
+            var distance = 0
+            for turn in moves.indices.reversed() {
+                distance += moves[turn].distance
+                if distance < 0 { shift(turn, by: distance) }
+            }
+            for turn in moves.indices {
+                if distance > 0 { shift(turn, by: distance) }
+                distance -= moves[turn].distance
+            }
+            for turn in moves.indices.reversed() {
+                if let change = moves[turn].change { start[moves[turn].place + distance] = changes[change] }
+                distance += moves[turn].distance
+            }
+        }
+        if more < 0 { levels.removeLast(-more) }
     }
 
     /// Drops the deepest levels. Levels that readers have are dropped when readers drop them. Readers do not count unpublished levels, which are kept
@@ -116,44 +205,29 @@ package struct BookSide: Sendable {
     }
 
     private func place(of key: ScaledNumber) -> Int {
-        isBid ? place(from: levels.count) { $0.scaledPrice < key } : place(from: levels.count) { [price = -key] in $0.scaledPrice > price }
-    }
-
-    /// The same for a level of a message. Venues sort the levels of a message by price, so the search begins where the last one ended.
-    private mutating func placeAfterLast(_ level: PriceLevel) -> Int {
-        let price = level.scaledPrice
-        let place = isBid ? place(from: last) { $0.scaledPrice < price } : place(from: last) { $0.scaledPrice > price }
-        last = place
-        return place
-    }
-
-    /// How many levels come before a place. The search takes steps that double, from a place that is probably near, then halves the last step.
-    @inline(__always)
-    private func place(from near: Int, isBefore: (PriceLevel) -> Bool) -> Int {
         levels.withUnsafeBufferPointer { levels in
-            guard let start = levels.baseAddress else { return 0 }
-            var (low, high, step) = (min(near, levels.count), levels.count, 1)
-            if low < high, isBefore(start[low]) {
-                low += 1
-                while low &+ step <= high, isBefore(start[low &+ step &- 1]) {
-                    low &+= step
-                    step &*= 2
-                }
-                high = min(low &+ step &- 1, high)
-            } else {
-                high = low
-                while high >= step, !isBefore(start[high &- step]) {
-                    high &-= step
-                    step &*= 2
-                }
-                low = max(high &- step &+ 1, 0)
-            }
-            while low < high {
-                let half = (low &+ high) &>> 1
-                if isBefore(start[half]) { low = half &+ 1 } else { high = half }
-            }
-            return low
+            isBid
+                ? Self.place(in: levels, before: levels.count) { $0.scaledPrice < key }
+                : Self.place(in: levels, before: levels.count) { [price = -key] in $0.scaledPrice > price }
         }
+    }
+
+    /// How many of the levels before `end` are before a place. Most changes are near the best level or near each other, so the search takes
+    /// steps that double, and halves the last one.
+    @inline(__always)
+    private static func place(in levels: UnsafeBufferPointer<PriceLevel>, before end: Int, isBefore: (PriceLevel) -> Bool) -> Int {
+        guard let start = levels.baseAddress else { return 0 }
+        var (high, step) = (end, 1)
+        while high >= step, !isBefore(start[high &- step]) {
+            high &-= step
+            step &*= 2
+        }
+        var low = max(high &- step &+ 1, 0)
+        while low < high {
+            let half = (low &+ high) &>> 1
+            if isBefore(start[half]) { low = half &+ 1 } else { high = half }
+        }
+        return low
     }
 
     /// A number that rises towards the better price.

@@ -48,6 +48,7 @@ struct OrderBook: Sendable {
     /// If this many events arrive without a snapshot, none will arrive.
     static let bufferLimit = 10_000
 
+    // A call of an accessor that is not inlined copies the book's values.
     private var phase = Phase.buffering([])
     private var bids: BookSide
     private var asks: BookSide
@@ -75,6 +76,7 @@ struct OrderBook: Sendable {
         asks = BookSide(isBid: false, limit: limit)
     }
 
+    @inline(__always)
     var stands: Bool {
         if case .standing = phase { true } else { false }
     }
@@ -90,9 +92,11 @@ struct OrderBook: Sendable {
     }
 
     /// The last update of the stream.
+    @inline(__always)
     private var position: UInt64 { streamedID ?? lastUpdateID }
 
     /// Whether the market has moved away from the snapshot, so that a new one is needed.
+    @inline(__always)
     var isThin: Bool { stands && (bids.isThin || asks.isThin) }
 
     var levelCounts: (bids: Int, asks: Int) { (bids.count, asks.count) }
@@ -302,8 +306,8 @@ struct OrderBook: Sendable {
     }
 
     private mutating func apply(_ event: DepthLevels) {
-        for level in event.bids { bids.set(level) }
-        for level in event.asks { asks.set(level) }
+        bids.apply(event.bids)
+        asks.apply(event.asks)
         lastUpdateID = event.lastUpdateID
         time = event.time
         isAsFetched = false
@@ -324,8 +328,8 @@ struct OrderBook: Sendable {
 
     /// Restores the book as it was before an event, so that wrong levels are never shown.
     private mutating func takeBack(_ replaced: Replaced) {
-        for level in replaced.bids { bids.set(level) }
-        for level in replaced.asks { asks.set(level) }
+        bids.apply(replaced.bids)
+        asks.apply(replaced.asks)
         lastUpdateID = replaced.lastUpdateID
         time = replaced.time
     }

@@ -45,5 +45,5 @@ extension EarlyBar: FeedRow {
     package var saysNothing: Bool { kline.saysNothing }
     package func compared(with known: EarlyBar) -> Comparison { kline.compared(with: known.kline) }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .earlyBar(let rows) = rows { rows } else { nil } }
-    package static func feedRows(_ rows: [Self]) -> FeedRows { .earlyBar(rows) }
+    package static func feedRows(_ rows: consuming [Self]) -> FeedRows { .earlyBar(rows) }
 }

@@ -16,7 +16,7 @@ package protocol FeedRow: Sendable, Equatable {
     static func rows(in rows: FeedRows) -> [Self]?
 
     /// Wraps rows of this type as those of a stream.
-    static func feedRows(_ rows: [Self]) -> FeedRows
+    static func feedRows(_ rows: consuming [Self]) -> FeedRows
 
     /// The message's number if messages are numbered consecutively.
     var messageID: UInt64? { get }

@@ -98,7 +98,7 @@ extension JSONRow: FeedRow {
         return row
     }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .json(let rows) = rows { rows } else { nil } }
-    package static func feedRows(_ rows: [Self]) -> FeedRows { .json(rows) }
+    package static func feedRows(_ rows: consuming [Self]) -> FeedRows { .json(rows) }
 }
 
 extension String {

@@ -30,10 +30,9 @@ extension JSONWriter {
         put(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// Writes a text that needs no escape, without quotes. Needs no `room`.
-    package mutating func part(plain text: String) {
-        var copy = text
-        copy.withUTF8 {
+    /// Writes the name of a stream without quotes; it needs no escape. Needs no `room`.
+    package mutating func part(_ name: FuturesServiceStreamName) {
+        name.withUTF8 {
             reserve($0.count)
             put($0)
         }

@@ -25,9 +25,14 @@
     /// Writes a new array. A short text is written on the stack first, because an array of the right size costs less than one that may be too large.
     package static func bytes(capacity: Int, _ write: (inout JSONWriter) -> Void) -> [UInt8] {
         guard capacity <= onStack else {
-            var writer = JSONWriter(capacity: capacity)
-            write(&writer)
-            return writer.bytes
+            var longer: [UInt8]?
+            let bytes = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
+                guard let start = buffer.baseAddress else { return }
+                var writer = JSONWriter(lent: start, capacity: buffer.count)
+                write(&writer)
+                if writer.isLent { count = writer.count } else { longer = writer.bytes }
+            }
+            return longer ?? bytes
         }
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: onStack) { buffer in
             guard let start = buffer.baseAddress else { return [] }

@@ -48,8 +48,8 @@ package struct MergedContent: Sendable {
             asks.replaceAll(change.asks)
             book = (bids, asks)
         } else {
-            for level in change.bids { book?.bids.set(level) }
-            for level in change.asks { book?.asks.set(level) }
+            book?.bids.apply(change.bids)
+            book?.asks.apply(change.asks)
         }
         newest = content
     }

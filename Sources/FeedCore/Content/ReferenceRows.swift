@@ -57,7 +57,7 @@ extension CompositeIndex: FeedRow {
         return row
     }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .compositeIndex(let rows) = rows { rows } else { nil } }
-    package static func feedRows(_ rows: [Self]) -> FeedRows { .compositeIndex(rows) }
+    package static func feedRows(_ rows: consuming [Self]) -> FeedRows { .compositeIndex(rows) }
 }
 
 /// The venue's data of one contract (`contractInfo`, `GET exchangeInfo`; Binance).
@@ -139,7 +139,7 @@ extension ContractInfo: FeedRow {
         return row
     }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .contractInfo(let rows) = rows { rows } else { nil } }
-    package static func feedRows(_ rows: [Self]) -> FeedRows { .contractInfo(rows) }
+    package static func feedRows(_ rows: consuming [Self]) -> FeedRows { .contractInfo(rows) }
 }
 
 /// The trading session of one market for contracts on stocks and commodities (`EquityUpdate`, `CommodityUpdate`, …; Binance).
@@ -170,5 +170,5 @@ extension TradingSession: FeedRow {
     package var venueTime: Int64 { time }
     package func isOlder(than other: TradingSession) -> Bool { time < other.time }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .tradingSession(let rows) = rows { rows } else { nil } }
-    package static func feedRows(_ rows: [Self]) -> FeedRows { .tradingSession(rows) }
+    package static func feedRows(_ rows: consuming [Self]) -> FeedRows { .tradingSession(rows) }
 }

@@ -52,7 +52,7 @@ extension MarkPrice: FeedRow {
         return row
     }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .markPrice(let rows) = rows { rows } else { nil } }
-    package static func feedRows(_ rows: [Self]) -> FeedRows { .markPrice(rows) }
+    package static func feedRows(_ rows: consuming [Self]) -> FeedRows { .markPrice(rows) }
 }
 
 /// Index price and conversion buffers of one multi-assets-mode asset (`assetIndexUpdate`, `GET assetIndex`).
@@ -105,7 +105,7 @@ extension AssetIndex: FeedRow {
     package var venueTime: Int64 { time }
     package func isOlder(than other: AssetIndex) -> Bool { time < other.time }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .assetIndex(let rows) = rows { rows } else { nil } }
-    package static func feedRows(_ rows: [Self]) -> FeedRows { .assetIndex(rows) }
+    package static func feedRows(_ rows: consuming [Self]) -> FeedRows { .assetIndex(rows) }
 }
 
 /// Best bid and ask of one symbol (`bookTicker`, `GET ticker/bookTicker`).
@@ -164,7 +164,7 @@ extension BookTicker: FeedRow {
     }
     package var changeNumber: UInt64? { updateID }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .bookTicker(let rows) = rows { rows } else { nil } }
-    package static func feedRows(_ rows: [Self]) -> FeedRows { .bookTicker(rows) }
+    package static func feedRows(_ rows: consuming [Self]) -> FeedRows { .bookTicker(rows) }
 }
 
 /// One bar (`kline`, `GET klines`).
@@ -231,7 +231,7 @@ extension Kline: FeedRow {
         tradeCount == known.tradeCount ? .same : tradeCount < known.tradeCount ? .older : .newer
     }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .kline(let rows) = rows { rows } else { nil } }
-    package static func feedRows(_ rows: [Self]) -> FeedRows { .kline(rows) }
+    package static func feedRows(_ rows: consuming [Self]) -> FeedRows { .kline(rows) }
 }
 
 /// 24-hour open, high, low, close and volume of one symbol (`24hrMiniTicker`; over REST a part of `GET ticker/24hr`).
@@ -281,7 +281,7 @@ extension MiniTicker: FeedRow {
         return time < known.time ? .older : .newer
     }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .miniTicker(let rows) = rows { rows } else { nil } }
-    package static func feedRows(_ rows: [Self]) -> FeedRows { .miniTicker(rows) }
+    package static func feedRows(_ rows: consuming [Self]) -> FeedRows { .miniTicker(rows) }
 }
 
 /// 24-hour statistics of one symbol (`24hrTicker`, `GET ticker/24hr`).
@@ -335,5 +335,5 @@ extension Ticker: FeedRow {
         return lastTradeID == known ? .same : lastTradeID < known ? .older : .newer
     }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .ticker(let rows) = rows { rows } else { nil } }
-    package static func feedRows(_ rows: [Self]) -> FeedRows { .ticker(rows) }
+    package static func feedRows(_ rows: consuming [Self]) -> FeedRows { .ticker(rows) }
 }

@@ -38,6 +38,7 @@ struct StreamContent: Sendable {
     }
 
     /// All rows, up to the limit.
+    @inline(__always)
     var rows: FeedRows { table?.latest(limit) ?? .depth(book.map { [$0.levels()] } ?? []) }
 
     /// Starts a new generation, because the cached content outlived its connection; see `RowTable`.

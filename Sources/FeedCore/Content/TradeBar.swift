@@ -24,7 +24,7 @@ extension TradeBar: FeedRow {
     package var venueTime: Int64 { kline.openTime }
     package func isOlder(than other: TradeBar) -> Bool { kline.tradeCount < other.kline.tradeCount }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .bar(let rows) = rows { rows } else { nil } }
-    package static func feedRows(_ rows: [Self]) -> FeedRows { .bar(rows) }
+    package static func feedRows(_ rows: consuming [Self]) -> FeedRows { .bar(rows) }
 }
 
 extension TradeBar {

@@ -38,7 +38,7 @@ extension AggregateTrade: FeedRow {
     package var key: UInt64 { id }
     package func isOlder(than other: AggregateTrade) -> Bool { true }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .aggregateTrade(let rows) = rows { rows } else { nil } }
-    package static func feedRows(_ rows: [Self]) -> FeedRows { .aggregateTrade(rows) }
+    package static func feedRows(_ rows: consuming [Self]) -> FeedRows { .aggregateTrade(rows) }
     package var messageID: UInt64? { id }
     package var messageTime: Int64 { time }
 }
@@ -74,7 +74,7 @@ extension Trade: FeedRow {
     package var key: UInt64 { id }
     package func isOlder(than other: Trade) -> Bool { true }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .trade(let rows) = rows { rows } else { nil } }
-    package static func feedRows(_ rows: [Self]) -> FeedRows { .trade(rows) }
+    package static func feedRows(_ rows: consuming [Self]) -> FeedRows { .trade(rows) }
     package var messageID: UInt64? { id }
     package var messageTime: Int64 { time }
 }
@@ -128,5 +128,5 @@ extension Liquidation: FeedRow {
     package var key: String { symbol }
     package func isOlder(than other: Liquidation) -> Bool { time < other.time }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .liquidation(let rows) = rows { rows } else { nil } }
-    package static func feedRows(_ rows: [Self]) -> FeedRows { .liquidation(rows) }
+    package static func feedRows(_ rows: consuming [Self]) -> FeedRows { .liquidation(rows) }
 }

@@ -20,7 +20,7 @@ extension UpstreamTrade: FeedRow {
     package func isOlder(than other: UpstreamTrade) -> Bool { time < other.time }
     package var venueTime: Int64 { time }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .upstreamTrade(let rows) = rows { rows } else { nil } }
-    package static func feedRows(_ rows: [Self]) -> FeedRows { .upstreamTrade(rows) }
+    package static func feedRows(_ rows: consuming [Self]) -> FeedRows { .upstreamTrade(rows) }
 }
 
 /// A bar as another upstream sent it. No member says that it is final.
@@ -50,5 +50,5 @@ extension UpstreamBar: FeedRow {
         tradeCount == known.tradeCount ? .same : tradeCount < known.tradeCount ? .older : .newer
     }
     package static func rows(in rows: FeedRows) -> [Self]? { if case .upstreamBar(let rows) = rows { rows } else { nil } }
-    package static func feedRows(_ rows: [Self]) -> FeedRows { .upstreamBar(rows) }
+    package static func feedRows(_ rows: consuming [Self]) -> FeedRows { .upstreamBar(rows) }
 }

@@ -112,6 +112,14 @@ public struct FuturesServiceStreamName: Hashable, Sendable {
     /// The name: the venue's own, behind a prefix and a colon if another upstream than the first has the stream. Two names are equal if their
     /// descriptions are.
     public var description: String { parts.description }
+    /// Calls back with the bytes of the description, without a copy of it.
+    @inline(__always)
+    func withUTF8(_ read: (UnsafeBufferPointer<UInt8>) -> Void) {
+        guard parts.description.utf8.withContiguousStorageIfAvailable(read) == nil else { return }
+        var copy = parts.description
+        copy.withUTF8(read)
+    }
+
     /// The upstream's own name of the stream.
     package var local: String { parts.local }
     /// The name of the upstream, which is the part before the colon; nil for a stream of the first one.

@@ -8,10 +8,10 @@
 /// The subset of `Int128` that is needed here. Apple's platforms have `Int128` only from iOS 18 and macOS 15 on. Like `Int128`, it traps on overflow,
 /// except in functions that report it.
 package struct WideInteger: Hashable, Sendable, ExpressibleByIntegerLiteral {
-    private var high: Int64
-    private var low: UInt64
+    private(set) var high: Int64
+    private(set) var low: UInt64
 
-    private init(high: Int64, low: UInt64) { (self.high, self.low) = (high, low) }
+    init(high: Int64, low: UInt64) { (self.high, self.low) = (high, low) }
 
     package init(_ value: some BinaryInteger) {
         (high, low) = (Int64(truncatingIfNeeded: value >> 64), UInt64(truncatingIfNeeded: value))
@@ -136,7 +136,16 @@ extension Int64 {
         /// The product of two 64-bit numbers, which must be below 2^127.
         package init(product a: UInt64, _ b: UInt64) {
             let product = a.multipliedFullWidth(by: b)
-            self = Int128(truncatingIfNeeded: product.high) << 64 | Int128(truncatingIfNeeded: product.low)
+            self.init(high: Int64(bitPattern: product.high), low: product.low)
         }
+
+        @inline(__always)
+        init(high: Int64, low: UInt64) { self = Int128(truncatingIfNeeded: high) &<< 64 | Int128(truncatingIfNeeded: low) }
+
+        @inline(__always)
+        var high: Int64 { Int64(truncatingIfNeeded: self &>> 64) }
+
+        @inline(__always)
+        var low: UInt64 { UInt64(truncatingIfNeeded: self) }
     }
 #endif

@@ -45,12 +45,11 @@ extension StreamMachine {
 
     /// Applies an update to the comparison's book, as it was applied to the real one.
     mutating func advanceAudit(_ event: DepthLevels, _ feed: inout FeedContext) {
-        guard var comparison = audit.running else { return }
-        audit.running = nil
-        let outcome = comparison.book.receive(event)
-        if case .lost = outcome { return }
-        audit.running = comparison
-        if outcome == .built { conclude(&feed) }
+        switch audit.running?.book.receive(event) {
+        case .lost: audit.running = nil
+        case .built: conclude(&feed)
+        case .buffered, .applied, .refreshed, .included, .repeated, nil: break
+        }
     }
 
     private mutating func conclude(_ feed: inout FeedContext) {

@@ -36,14 +36,14 @@ extension StreamMachine {
     /// The last moment at which the content was verified to be the newest; nil if there is no content.
     ///
     /// A sign of life of the connection counts if the stream's own silence is still plausible.
-    func verifiedAt(_ feed: borrowing FeedContext) -> Instant? {
+    func verifiedAt(_ pool: borrowing ConnectionPool) -> Instant? {
         guard contentID != nil else { return nil }
         let proof = freshness.provedAt ?? receivedInstant
         if let outage = freshness.outage { return max(outage.since, proof ?? outage.since) }
         // Only a REST answer verifies a polled stream.
-        guard !traits.isPolled, subscription.isEffective, isConfirmed, feed.pool.isOpen(connection), let trusted = freshness.trustedUntil
+        guard !traits.isPolled, subscription.isEffective, isConfirmed, pool.isOpen(connection), let trusted = freshness.trustedUntil
         else { return proof }
-        let heard = min(feed.pool.verifiedAt(index, connection), trusted)
+        let heard = min(pool.verifiedAt(index, connection), trusted)
         return max(proof ?? heard, heard)
     }
 
@@ -61,7 +61,7 @@ extension StreamMachine {
 
     func isWithinBound(at instant: Instant, _ feed: borrowing FeedContext) -> Bool {
         guard let bound = freshness.bound else { return true }
-        if let verified = verifiedAt(feed), instant <= verified.after(bound) { return true }
+        if let verified = verifiedAt(feed.pool), instant <= verified.after(bound) { return true }
         // An unreadable message, or newer data in REST, shows that there is more.
         let isDoubted = freshness.refuted != nil || freshness.behindSince != nil
         return isIdle(at: instant, feed) && !isDoubted && contentID != nil && feed.pool.isOpen(connection)

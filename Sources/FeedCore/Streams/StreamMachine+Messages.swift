@@ -1,7 +1,7 @@
 /// Applies messages of the stream, and publishes its content.
 extension StreamMachine {
     /// Processes rows from a connection, unless they are copies, implausible, or of a dropped subscription.
-    mutating func receive(_ rows: FeedRows, eventTime: Int64?, from slot: Int, _ feed: inout FeedContext) {
+    mutating func receive(_ rows: consuming FeedRows, eventTime: Int64?, from slot: Int, _ feed: inout FeedContext) {
         guard state != .ended else {
             feed.counters.ignoredEvents &+= 1
             return
@@ -12,7 +12,6 @@ extension StreamMachine {
         // A message of a dropped subscription may still arrive before the new one is requested. It does not connect to the messages of the new
         // subscription.
         if subscription.isQueued, policy.messagesContinue { return }
-        var rows = rows
         if let leftOut = rows.removeRows(where: { feed.upstreams[traits.upstream].clock.isPassed(by: $0, at: feed.now.instant) }) {
             leaveOut(leftOut, &feed)
         }
@@ -175,17 +174,12 @@ extension StreamMachine {
     enum ContentEvent { case update, fetch }
 
     mutating func publishContent(
-        _ kind: FuturesServiceFeedContent.Kind, delta: FeedRows?, as event: ContentEvent,
-        _ feed: inout FeedContext
+        _ kind: FuturesServiceFeedContent.Kind, delta: FeedRows?, as event: ContentEvent, _ feed: inout FeedContext
     ) {
         let id = feed.nextID()
         contentID = id
         audience.lastEvent = id.sequence
-        let event: FeedEvent.Kind =
-            switch event {
-            case .update: .updated(content(kind, id, delta: delta, at: feed.now.instant, feed))
-            case .fetch: .fetched(content(kind, id, delta: delta, at: feed.now.instant, feed))
-            }
-        feed.decisions.effects.append(.publish(FeedEvent(stream: name, id: id, kind: event)))
+        let update = FeedEvent.Update(id, content(kind, id, delta: delta, at: feed.now.instant, feed), isFetch: event == .fetch)
+        feed.decisions.effects.append(.publish(.update(update)))
     }
 }

@@ -133,7 +133,7 @@ extension StreamMachine {
 
     private mutating func subscriptionEnded(_ error: FeedError?, _ feed: inout FeedContext) {
         if let error { return reject(error, &feed) }
-        lose(reason: "the upstream ended the subscription", verifiedAt: verifiedAt(feed), &feed)
+        lose(reason: "the upstream ended the subscription", verifiedAt: verifiedAt(feed.pool), &feed)
         let at = feed.now.instant + fetching.backoff.next(using: &feed.random)
         subscription = .none(again: at)
         feed.wake(at: at)

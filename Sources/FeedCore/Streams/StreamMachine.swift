@@ -214,7 +214,7 @@ struct StreamMachine: Sendable {
         guard !(previous == .connecting && state == .live) else { return }
         let now = feed.now.instant
         let age = receivedInstant.map { now.milliseconds(since: $0) }
-        publish(.status(state, ageMs: age, unverifiedMs: verifiedAt(feed).map { now.milliseconds(since: $0) }), &feed)
+        publish(.status(state, ageMs: age, unverifiedMs: verifiedAt(feed.pool).map { now.milliseconds(since: $0) }), &feed)
     }
 
     /// Processes everything of the stream that is due.
@@ -248,10 +248,10 @@ struct StreamMachine: Sendable {
     func content(
         _ kind: FuturesServiceFeedContent.Kind, _ id: EventID, delta: FeedRows?, at instant: Instant, _ feed: borrowing FeedContext
     ) -> FuturesServiceFeedContent {
-        let changed = kind == .delta || policy.isWholeWithEachMessage ? delta : nil
+        let rows = if let delta, kind == .delta || policy.isWholeWithEachMessage { delta } else { content.rows }
         return FuturesServiceFeedContent(
             streamName: name, id: id, kind: kind, state: state, source: source, eventTime: eventTime, receivedAt: receivedAt,
-            unverifiedMs: verifiedAt(feed).map { instant.milliseconds(since: $0) } ?? 0, rows: changed ?? content.rows)
+            unverifiedMs: verifiedAt(feed.pool).map { instant.milliseconds(since: $0) } ?? 0, rows: rows)
     }
 
     func status(at instant: Instant, _ feed: borrowing FeedContext) -> StreamStatus {
@@ -260,7 +260,7 @@ struct StreamMachine: Sendable {
         return StreamStatus(
             name: name, state: isTooOld ? .stale : state, contentID: contentID, isWhole: isWholeAfterUpdate && !lacksRows(feed),
             ageMs: receivedInstant.map { instant.milliseconds(since: $0) },
-            unverifiedMs: verifiedAt(feed).map { instant.milliseconds(since: $0) }, source: source, isConnected: audience.isConnected == true,
+            unverifiedMs: verifiedAt(feed.pool).map { instant.milliseconds(since: $0) }, source: source, isConnected: audience.isConnected == true,
             observers: audience.observers.count, market: market(at: instant, feed))
     }
 

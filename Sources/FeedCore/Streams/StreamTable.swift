@@ -23,7 +23,7 @@ struct StreamTable: Sendable {
     }
 
     /// Passes a message to the stream at a place. The coroutine of the subscript would allocate memory for each message.
-    mutating func receive(_ index: Int, _ rows: FeedRows, eventTime: Int64?, from slot: Int, _ feed: inout FeedContext) {
+    mutating func receive(_ index: Int, _ rows: consuming FeedRows, eventTime: Int64?, from slot: Int, _ feed: inout FeedContext) {
         machines[index]?.receive(rows, eventTime: eventTime, from: slot, &feed)
     }
 

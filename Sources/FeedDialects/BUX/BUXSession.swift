@@ -32,7 +32,7 @@ final class BUXSession: DialectSession {
         return ids.isEmpty ? [] : [#"{"\#(member)":[\#(ids.joined(separator: ","))]}"#]
     }
 
-    func receive(_ message: Span<UInt8>, _ emit: (SessionEvent) -> Void) {
+    func receive(_ message: Span<UInt8>, _ emit: (consuming SessionEvent) -> Void) {
         let read: BUXMessage
         do {
             read = try message.withUnsafeBufferPointer { (bytes) throws(JSONReader.Failure) in try BUXMessage(bytes) }

@@ -6,7 +6,7 @@ final class FuturesSession: DialectSession {
     private let dialect: FuturesDialect
     private let names = StreamNames()
     /// The streams that are made of a stream's messages, by that stream; empty if the connection has none.
-    private var madeOf: [FuturesServiceStreamName: [FuturesServiceStreamName]] = [:]
+    @exclusivity(unchecked) private var madeOf: [FuturesServiceStreamName: [FuturesServiceStreamName]] = [:]
     /// The streams of `madeOf` that are subscribed for their own sake.
     private var own: Set<FuturesServiceStreamName> = []
 
@@ -45,9 +45,9 @@ final class FuturesSession: DialectSession {
         }.filter { seen.insert($0).inserted }
     }
 
-    func receive(_ message: Span<UInt8>, _ emit: (SessionEvent) -> Void) { message.withUnsafeBufferPointer { read($0, emit) } }
+    func receive(_ message: Span<UInt8>, _ emit: (consuming SessionEvent) -> Void) { message.withUnsafeBufferPointer { read($0, emit) } }
 
-    private func read(_ message: UnsafeBufferPointer<UInt8>, _ emit: (SessionEvent) -> Void) {
+    private func read(_ message: UnsafeBufferPointer<UInt8>, _ emit: (consuming SessionEvent) -> Void) {
         guard !madeOf.isEmpty else { return dialect.decode(message, names: names) { emit(.event($0)) } }
         dialect.decode(message, names: names) { event in
             switch event {

@@ -119,7 +119,15 @@ struct PlainText {
         var (value, digits): (UInt64, Int) = (0, 0)
         if count >= 8 {
             let first = EightCharacters(at: place)
-            if first.others == 0 { (value, digits) = (first.number(8), 8) }
+            if first.others == 0 {
+                (value, digits) = (first.number(8), 8)
+                if count > 8 {
+                    // The characters behind the first eight, and behind them zeros, which are no digits.
+                    let second = EightCharacters(bits: EightCharacters(at: place + (count - 8)).bits &>> UInt64((16 - count) * 8))
+                    let more = second.others.trailingZeroBitCount / 8
+                    if more > 0 { (value, digits) = (value &* UInt64.powersOfTen[more] &+ second.number(more), 8 + more) }
+                }
+            }
         }
         while digits < min(count, 16), place[digits] &- UInt8(ascii: "0") < 10 {
             value = value &* 10 &+ UInt64(place[digits] &- UInt8(ascii: "0"))

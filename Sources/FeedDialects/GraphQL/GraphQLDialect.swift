@@ -105,11 +105,11 @@ final class GraphQLDialectSession: DialectSession {
     }
 
     /// Events are passed on after the message is parsed, because an event may call this session again.
-    func receive(_ message: Span<UInt8>, _ emit: (SessionEvent) -> Void) {
+    func receive(_ message: Span<UInt8>, _ emit: (consuming SessionEvent) -> Void) {
         message.withUnsafeBufferPointer { read($0, emit) }
     }
 
-    private func read(_ message: UnsafeBufferPointer<UInt8>, _ emit: (SessionEvent) -> Void) {
+    private func read(_ message: UnsafeBufferPointer<UInt8>, _ emit: (consuming SessionEvent) -> Void) {
         var events: [GraphQLSession.Event] = []
         session.receive(message) { events.append($0) }
         for event in events {

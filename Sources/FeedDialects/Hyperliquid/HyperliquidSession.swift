@@ -35,7 +35,7 @@ final class HyperliquidSession: DialectSession {
     }
 
     /// Events are passed on after the message is parsed, because an event may call this session again.
-    func receive(_ message: Span<UInt8>, _ emit: (SessionEvent) -> Void) {
+    func receive(_ message: Span<UInt8>, _ emit: (consuming SessionEvent) -> Void) {
         let read: HyperliquidMessage
         do {
             read = try message.withUnsafeBufferPointer { (bytes) throws(JSONReader.Failure) in try HyperliquidMessage(bytes) }
@@ -58,13 +58,13 @@ final class HyperliquidSession: DialectSession {
     }
 
     /// A request is confirmed with the last of its subscriptions.
-    private func confirm(_ stream: HyperliquidStream, _ emit: (SessionEvent) -> Void) {
+    private func confirm(_ stream: HyperliquidStream, _ emit: (consuming SessionEvent) -> Void) {
         for request in unconfirmed.keys { unconfirmed[request]?.remove(stream) }
         confirmEmptied(emit)
     }
 
     /// Confirms the requests of which no subscription is open. The last one may have ended before its answer.
-    private func confirmEmptied(_ emit: (SessionEvent) -> Void) {
+    private func confirmEmptied(_ emit: (consuming SessionEvent) -> Void) {
         guard !unconfirmed.isEmpty else { return }
         let confirmed = unconfirmed.filter(\.value.isEmpty).keys.sorted()
         for request in confirmed { unconfirmed[request] = nil }
@@ -72,7 +72,7 @@ final class HyperliquidSession: DialectSession {
     }
 
     /// An error has no id. It quotes the subscription that it refuses, or concerns every one that waits for an answer.
-    private func report(_ words: String, _ emit: (SessionEvent) -> Void) {
+    private func report(_ words: String, _ emit: (consuming SessionEvent) -> Void) {
         let waiting = Set(unconfirmed.values.joined())
         guard let stream = waiting.first(where: { words.quotes($0) }) else {
             // The server may have forgotten a subscription before the gateway ends it. Then no subscription waits.

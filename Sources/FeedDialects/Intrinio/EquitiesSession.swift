@@ -28,20 +28,22 @@ final class EquitiesSession: DialectSession {
     }
 
     /// The server reports an error as text for people, without the symbol.
-    func receive(_ message: Span<UInt8>, _ emit: (SessionEvent) -> Void) {
+    func receive(_ message: Span<UInt8>, _ emit: (consuming SessionEvent) -> Void) {
         let words = message.withUnsafeBufferPointer { $0.excerpt }
         let error = FeedError(.venueRejected, "The server reports: \(words)")
         if joined.isEmpty { emit(.event(.malformed(nil, error.message))) }
         for name in Array(joined.values) { emit(.event(.reported(name, error))) }
     }
 
-    func receiveBinary(_ message: Span<UInt8>, _ emit: (SessionEvent) -> Void) {
+    func receiveBinary(_ message: Span<UInt8>, _ emit: (consuming SessionEvent) -> Void) {
         let everything = joined[upstream.everything]
         let trouble = message.withUnsafeBufferPointer { bytes in read(bytes, everything, emit) }
         if let trouble { emit(.event(.malformed(nil, "The server sent \(trouble)."))) }
     }
 
-    private func read(_ bytes: UnsafeBufferPointer<UInt8>, _ everything: FuturesServiceStreamName?, _ emit: (SessionEvent) -> Void) -> String? {
+    private func read(_ bytes: UnsafeBufferPointer<UInt8>, _ everything: FuturesServiceStreamName?, _ emit: (consuming SessionEvent) -> Void)
+        -> String?
+    {
         EquitiesMessage.read(bytes) { message in
             guard let json = message.json else {
                 return emit(.event(.malformed(joined[message.symbol], "The price of \(message.symbol) is not a number.")))

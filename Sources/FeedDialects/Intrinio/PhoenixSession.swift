@@ -53,7 +53,7 @@ final class PhoenixSession: DialectSession {
         }
     }
 
-    func receive(_ text: Span<UInt8>, _ emit: (SessionEvent) -> Void) {
+    func receive(_ text: Span<UInt8>, _ emit: (consuming SessionEvent) -> Void) {
         let message: PhoenixMessage
         do {
             message = try text.withUnsafeBufferPointer { (bytes) throws(JSONReader.Failure) in try PhoenixMessage(bytes) }
@@ -77,7 +77,7 @@ final class PhoenixSession: DialectSession {
         message.ref.map { $0 == channel.ref } ?? (channel.isJoined || message.event == "phx_error")
     }
 
-    private func readReply(_ message: PhoenixMessage, _ emit: (SessionEvent) -> Void) {
+    private func readReply(_ message: PhoenixMessage, _ emit: (consuming SessionEvent) -> Void) {
         guard let channel = channels[message.topic], message.ref == nil || message.ref == channel.ref else { return }
         guard message.status == "error" else {
             channels[message.topic]?.isJoined = true
@@ -88,7 +88,7 @@ final class PhoenixSession: DialectSession {
         emit(.event(.ended(channel.name, FeedError(.subscriptionRejected, "The server refused \(channel.name): \(reason)."))))
     }
 
-    private func read(_ message: PhoenixMessage, _ emit: (SessionEvent) -> Void) {
+    private func read(_ message: PhoenixMessage, _ emit: (consuming SessionEvent) -> Void) {
         let everything = channels["\(Self.provider):lobby"]
         guard let ticker = message.quote.ticker, let member = message.quote.member else {
             return emit(.event(.malformed(channels[message.topic]?.name, "The server sent a quote without a known type, ticker and price.")))

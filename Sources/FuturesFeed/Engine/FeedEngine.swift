@@ -270,12 +270,9 @@ package final class FeedEngine: Sendable {
     /// When the message behind an event was received. Content that the core held back for a while was received before the current message.
     private func receivedAt(_ event: FeedEvent) -> Instant {
         let receivedAt = performer.value.messageReceivedAt ?? Moment.current.instant
-        switch event.kind {
-        case .fetched(let content), .updated(let content):
-            let held = WallClock.coarseMilliseconds &- content.receivedAt
-            return Self.heldBackMs.contains(held) ? receivedAt + .milliseconds(-held) : receivedAt
-        case .recovered, .failed, .connected, .disconnected, .status, .ended: return receivedAt
-        }
+        guard case .update(let update) = event else { return receivedAt }
+        let held = WallClock.coarseMilliseconds &- update.content.receivedAt
+        return Self.heldBackMs.contains(held) ? receivedAt + .milliseconds(-held) : receivedAt
     }
 
     /// A shorter delay means a late thread, a longer one an adjusted clock.

@@ -104,8 +104,8 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
     }
 
     /// Passes an event to the core; returns whether the core received it.
-    private func act(on event: SessionEvent, _ text: MessageText? = nil) -> Bool {
-        switch event {
+    private func act(on event: consuming SessionEvent, _ text: MessageText? = nil) -> Bool {
+        switch consume event {
         case .event(let event):
             engine.step(.received(id, event), text: text)
             return true

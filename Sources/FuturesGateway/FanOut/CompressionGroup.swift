@@ -98,7 +98,7 @@ struct CompressionGroup: ~Copyable {
     }
 
     private mutating func append(_ block: [UInt8], _ part: GzipChecksum.Part, events: UInt64, now: Int64) {
-        blocks.append(sequence: reader.lastSequence, body: block[...], id: [], carriesData: true, now: now)
+        blocks.append(sequence: reader.lastSequence, text: block, carriesData: true, now: now)
         parts.append((part, events))
         dropParts()
     }

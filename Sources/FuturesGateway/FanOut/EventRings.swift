@@ -172,15 +172,15 @@ final class EventRings: @unchecked Sendable {
 
     /// Appends a message of the venue's, encoded for a ring of that format.
     func append(_ index: Int, message: [UInt8], number: UInt64, receivedAt: Int64) {
-        append(index, body: message[...], id: [], carriesData: true, sequence: number, eventTime: nil, receivedAt: receivedAt)
+        append(index, text: message, idStart: nil, carriesData: true, sequence: number, eventTime: nil, receivedAt: receivedAt)
     }
 
     /// Appends an event. `eventTime` is the venue's time, ms since 1970 UTC; `receivedAt` is monotonic nanoseconds.
     func append(
-        _ index: Int, body: ArraySlice<UInt8>, id: ArraySlice<UInt8>, carriesData: Bool, sequence: UInt64, eventTime: Int64?, receivedAt: Int64
+        _ index: Int, text: [UInt8], idStart: Int?, carriesData: Bool, sequence: UInt64, eventTime: Int64?, receivedAt: Int64
     ) {
         let isPlain = rings[index].ring.append(
-            sequence: sequence, body: body, id: id, carriesData: carriesData, eventTime: eventTime, now: receivedAt, progress)
+            sequence: sequence, text: text, idStart: idStart, carriesData: carriesData, eventTime: eventTime, now: receivedAt, progress)
         let dataAt = carriesData ? receivedAt : .max
         tell(isPlain ? .grow(index, rings[index].ring.view.extent, dataAt) : .renew(index, rings[index].ring.view, dataAt), receivedAt: receivedAt)
         balance(receivedAt)
@@ -215,8 +215,8 @@ final class EventRings: @unchecked Sendable {
             let body = format.body(of: name.description, like: events.copy(from: entry.start, to: entry.bodyEnd))
             let id = events.copy(from: entry.bodyEnd, to: events.idEnd(of: entry))
             ring.append(
-                sequence: entry.sequence, body: (entry.carriesData ? body : body + format.end(nil))[...], id: format.idStart(like: id)[...],
-                carriesData: entry.carriesData, eventTime: entry.eventTime, now: entry.appendedAt)
+                sequence: entry.sequence, text: body + (entry.carriesData ? format.idStart(like: id) : format.end(nil)),
+                idStart: entry.carriesData ? body.count : nil, carriesData: entry.carriesData, eventTime: entry.eventTime, now: entry.appendedAt)
         }
         return ring
     }

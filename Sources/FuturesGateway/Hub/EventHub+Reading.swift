@@ -205,7 +205,7 @@ extension EventHub {
                 .disconnected(reason: Self.cut), .status(.stale, ageMs: status?.ageMs, unverifiedMs: status?.unverifiedMs),
             ]
             return kinds.compactMap { EventEncoder.words(FeedEvent(stream: name, id: feed.head, kind: $0)) }.map {
-                format.body(of: name.description, like: Array($0.body)) + format.end(nil)
+                format.text($0, of: name.description).text
             }
         }
     }

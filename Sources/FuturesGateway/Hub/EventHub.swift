@@ -116,13 +116,12 @@ final class EventHub: FeedListener {
         // Only the process that received a message knows how long the event took.
         var eventTime: Int64?
         if event.receivedAt != nil, case .content(let time, _, _) = event.detail { eventTime = time }
-        let carriesData = words.id != nil
         for format in EventFormat.ofEvents {
             guard let ring = stream.rings[format.rawValue] else { continue }
-            var (body, id) = format.parts(words, of: event.stream.description)
-            if !carriesData { body += format.end(nil) }
+            let (text, idStart) = format.text(words, of: event.stream.description)
             rings.append(
-                ring, body: body, id: id, carriesData: carriesData, sequence: event.id.sequence, eventTime: eventTime, receivedAt: receivedAt)
+                ring, text: text, idStart: idStart, carriesData: words.id != nil, sequence: event.id.sequence, eventTime: eventTime,
+                receivedAt: receivedAt)
         }
         return stream
     }

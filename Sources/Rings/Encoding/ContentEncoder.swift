@@ -47,7 +47,7 @@ package enum ContentEncoder {
     ) -> Range<Int> {
         let (name, isArray) = (content.streamName, content.streamName.isArray)
         json.start(#"{"stream":""#)
-        json.part(plain: name.description)
+        json.part(name)
         json.room(numbers: 1, others: 128)
         json.part(#"","id":""#)
         let id = json.plain(content.id)

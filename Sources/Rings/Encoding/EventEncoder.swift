@@ -5,14 +5,12 @@ package struct EventWords: Sendable {
     package let name: StaticString
     /// The point to resume from; nil for events without one.
     package let id: EventID?
-    private let text: [UInt8]
+    /// The event up to the part of its id that readers have in common, or whole if it has no id.
+    package let text: [UInt8]
     private let members: Range<Int>
 
-    /// The event up to the place of its id.
-    package var body: ArraySlice<UInt8> { text[...members.upperBound] }
-
-    /// The part of its end that is the same for all readers; empty for events without an id.
-    package var idStart: ArraySlice<UInt8> { text[(members.upperBound + 1)...] }
+    /// Where the id starts; for events without one, the end.
+    package var idStart: Int { members.upperBound + 1 }
 
     /// The data, a JSON object.
     package var data: ArraySlice<UInt8> { text[members] }
@@ -26,16 +24,13 @@ package struct EventWords: Sendable {
         self.init(name, id: id, capacity: capacity, writing: write) { writer in if let id { _ = writer.plain(id) } }
     }
 
-    /// An event with a content.
-    ///
-    /// - Parameter name: `fetch` or `update`.
-    init(_ name: StaticString, _ content: FuturesServiceFeedContent, id: EventID) {
+    init(_ update: FeedEvent.Update) {
         var written = 0..<0
-        self.init(name, id: id, capacity: ContentEncoder.capacity(content)) {
-            written = ContentEncoder.write(content, nil, kind: content.kind, &$0)
+        self.init(update.isFetch ? "fetch" : "update", id: update.id, capacity: ContentEncoder.capacity(update.content)) {
+            written = ContentEncoder.write(update.content, nil, kind: update.content.kind, &$0)
         } writingID: {
             // The data has the same id, and copying costs less than writing.
-            if content.id == id { $0.repeating(written) } else { _ = $0.plain(id) }
+            if update.content.id == update.id { $0.repeating(written) } else { _ = $0.plain(update.id) }
         }
     }
 
@@ -68,9 +63,14 @@ package struct EventWords: Sendable {
 /// Writes feed events. Data is JSON on one line, and event names are constants, so no text from a venue or client can end a line.
 package enum EventEncoder {
     package static func words(_ event: FeedEvent) -> EventWords? {
+        switch event {
+        case .update(let update): EventWords(update)
+        case .notice(let notice): words(notice)
+        }
+    }
+
+    private static func words(_ event: FeedEvent.Notice) -> EventWords? {
         switch event.kind {
-        case .fetched(let content): EventWords("fetch", content, id: event.id)
-        case .updated(let content): EventWords("update", content, id: event.id)
         case .recovered(let recovery): EventWords("recover") { recovered(event.stream.description, recovery, &$0) }
         case .failed(let error, _): EventWords("fail") { failed(event.stream.description, error, &$0) }
         case .connected: EventWords("connect") { $0.object { $0.member("stream", event.stream) } }
@@ -84,7 +84,7 @@ package enum EventEncoder {
                     $0.member("unverifiedMs", orNull: unverifiedMs)
                 }
             }
-        case .ended: nil
+        case .fetched, .updated, .ended: nil
         }
     }
 

@@ -19,11 +19,11 @@ package enum EventFormat: Int, CaseIterable, Sendable {
     /// Whether the ring has the venue's own messages, which have no id.
     package var isOfVenue: Bool { self == .frames || self == .combinedFrames }
 
-    /// An event up to the place of its id, and the part of its end that is the same for all its readers.
-    package func parts(_ words: EventWords, of stream: String) -> (body: ArraySlice<UInt8>, idStart: ArraySlice<UInt8>) {
-        guard self != .events else { return (words.body, words.idStart) }
+    /// An event up to the part of its id that readers have in common, and where the id starts; for an event without id, the whole event and nil.
+    package func text(_ words: EventWords, of stream: String) -> (text: [UInt8], idStart: Int?) {
+        if self == .events { return words.id == nil ? (words.text + end(nil), nil) : (words.text, words.idStart) }
         let body: [UInt8] = words.name.withUTF8Buffer { self.body(named: $0, of: stream, words.data) }
-        return (body[...], words.id.map { idStart($0)[...] } ?? [])
+        return words.id.map { (body + idStart($0), body.count) } ?? (body + end(nil), nil)
     }
 
     /// One event up to the place of its id. `members` is its data, a JSON object.

@@ -146,8 +146,8 @@ extension WatchBoard.Row {
             bids.replaceAll(bidLevels)
             asks.replaceAll(askLevels)
         } else {
-            for level in bidLevels { bids.set(level) }
-            for level in askLevels { asks.set(level) }
+            bids.apply(bidLevels)
+            asks.apply(askLevels)
         }
         hasBook = true
         price = bids.best(1).first?.price.text

@@ -43,7 +43,8 @@ enum EventTargets {
         promise(StrictJSON.depth(of: Array(words.data)) != nil, "data are no JSON")
         for format in EventFormat.ofEvents {
             let point = words.id.map { ResumePoint($0, of: StreamSet(name)) }
-            let bytes = format.parts(words, of: name.description).body + format.end(point)
+            let (text, idStart) = format.text(words, of: name.description)
+            let bytes = idStart.map { text[..<$0] + format.end(point) } ?? text
             guard format != .lines else {
                 promise(bytes.last == 0x0A && bytes.count { $0 == 0x0A || $0 == 0x0D } == 1, "a line is not one line")
                 promise(StrictJSON.depth(of: bytes) != nil, "a line is no JSON")

@@ -51,7 +51,7 @@ enum UpstreamTargets {
         let messages = isBinary ? [input[...]] : input.split(separator: 0)
         for message in messages {
             let bytes = UnsafeBufferPointer(rebasing: message)
-            let take: (SessionEvent) -> Void = { event in
+            let take: (consuming SessionEvent) -> Void = { event in
                 switch event {
                 case .event(.rows(let name, .json(let rows), _)):
                     promise(names.contains(name), "rows of \(name), which nobody asked for")

@@ -57,7 +57,7 @@ final class TopicsSession: DialectSession {
         name.upstream.map { #"{"\#(verb)":"\#($0.stream)"}"# }
     }
 
-    func receive(_ message: Span<UInt8>, _ emit: (SessionEvent) -> Void) {
+    func receive(_ message: Span<UInt8>, _ emit: (consuming SessionEvent) -> Void) {
         guard let members = JSONMembers(message), let topic = try? members.string("topic"),
             let name = FuturesServiceStreamName(upstream: upstream, stream: topic)
         else { return emit(.event(.malformed(nil, "The server sent what names no topic."))) }
