@@ -35,8 +35,7 @@ package struct GatewayClient: Sendable {
 
     /// The same without a look at the body's length, for what libmicrohttpd answers by itself: 0.9.75 sends the head of such an answer twice.
     package func firstAnswer(to bytes: String) async throws -> HTTPAnswer {
-        let connection = try await RawConnection(port: port, tls: tls)
-        connection.send(bytes)
+        let connection = try await RawConnection(port: port, sending: bytes, tls: tls)
         var all: [UInt8] = []
         let deadline = ContinuousClock.Instant.safetyNet
         do {
@@ -51,11 +50,9 @@ package struct GatewayClient: Sendable {
     /// Opens an event stream; anything but 200 and `text/event-stream` is unexpected.
     /// - Parameter query: what follows `?`.
     package func events(_ query: String, _ headers: [String: String] = [:], receiveBuffer: Int? = nil) async throws -> EventReader {
-        let connection = try await RawConnection(port: port, receiveBuffer: receiveBuffer, tls: tls)
         var head = "GET /events?\(query) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nAccept: text/event-stream\r\n"
         for (name, value) in headers { head += "\(name): \(value)\r\n" }
-        connection.send(head + "\r\n")
-        return try await EventReader(connection)
+        return try await EventReader(RawConnection(port: port, sending: head + "\r\n", receiveBuffer: receiveBuffer, tls: tls))
     }
 }
 

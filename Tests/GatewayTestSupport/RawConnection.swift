@@ -14,9 +14,10 @@ package final class RawConnection: Sendable {
     private let received = Mailbox<[UInt8]>()
 
     /// - Parameters:
+    ///   - text: Sent as soon as the connection is open. On a busy machine, a test's next line may run after the server's patience has ended.
     ///   - receiveBuffer: the kernel's buffer in bytes, for readers that are to fill up soon.
     ///   - tls: whether to speak TLS; by default as the tests' route does.
-    package init(port: Int, receiveBuffer: Int? = nil, tls: Bool = StreamRoute.current == .tls) async throws {
+    package init(port: Int, sending text: String? = nil, receiveBuffer: Int? = nil, tls: Bool = StreamRoute.current == .tls) async throws {
         var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         if let receiveBuffer { bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: .init(receiveBuffer)) }
         let received = received
@@ -34,7 +35,11 @@ package final class RawConnection: Sendable {
                     try channel.pipeline.syncOperations.addHandler(Receiver(received))
                 }
             }
-            .connect(host: "127.0.0.1", port: port).get()
+            .connect(host: "127.0.0.1", port: port)
+            .map { channel in
+                if let text { channel.writeAndFlush(ByteBuffer(string: text), promise: nil) }
+                return channel
+            }.get()
     }
 
     deinit { channel.close(promise: nil) }
