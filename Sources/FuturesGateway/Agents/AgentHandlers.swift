@@ -112,7 +112,7 @@ struct AgentHandlers: Sendable {
         }
     }
 
-    static let tools = String(decoding: PackageResources.tools_json, as: UTF8.self)
+    static let tools = String(decoding: EmbeddedFiles.bytes("tools.json"), as: UTF8.self)
 
     private static let template = """
         [{"uriTemplate":"feed://stream/{name}{?allowStale,depth,last}","name":"stream","title":"A stream's latest content","mimeType":"application/json",\

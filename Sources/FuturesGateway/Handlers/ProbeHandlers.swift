@@ -84,6 +84,8 @@ struct ProbeHandlers: Sendable {
         return table.upstreams.first.map { unlisted($0, now) } ?? "the venue has not listed its symbols yet\n"
     }
 
+    private static let contract = SharedBytes(EmbeddedFiles.bytes("openapi.yaml"))
+
     /// `GET /openapi.yaml`: the API contract.
     func contract(_ request: HTTPRequest, _ responder: HTTPResponder) {
         responder.respond(
@@ -91,7 +93,7 @@ struct ProbeHandlers: Sendable {
                 status: 200,
                 headers: [
                     HTTPHeader(name: "Content-Type", value: "application/yaml"), HTTPHeader(name: "Cache-Control", value: "max-age=300"),
-                ], body: PackageResources.openapi_yaml))
+                ], content: Self.contract))
     }
 
     private static func text(_ status: Int, _ text: String) -> HTTPResponse {
