@@ -226,7 +226,8 @@ public final class GatewayService: Service {
         logger.notice("readers disconnected", metadata: ["readers": "\(readers)", "cut": "\(left)"])
         if isShared { await awaitFirstRequests() }
         await server.stop(grace: .seconds(1))
-        worker?.stop()
+        // Its last slice may schedule work on the feed's loop, which ends below.
+        await worker?.stop(within: .seconds(2))
         memory.stop()
         for loop in loops { loop.stop() }
         await engine?.stop()

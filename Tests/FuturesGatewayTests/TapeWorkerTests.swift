@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import NIOConcurrencyHelpers
 import Testing
 
@@ -42,7 +43,7 @@ import Testing
                 continuation.resume()
             }
         }
-        worker.stop()
+        await worker.stop(within: .seconds(10))
         return order.withLockedValue { $0 }
     }
 
@@ -51,6 +52,20 @@ import Testing
         worker.perform(for: .caller("b"), work("b"))
         let done = await run()
         #expect(done.firstIndex(of: "b") == 1 && done.count == 16)
+    }
+
+    @Test func aStopWaitsForTheEndOfASlice() async throws {
+        let (hasBegun, isOver) = (NIOLockedValueBox(false), NIOLockedValueBox(false))
+        worker.perform(for: .caller("a")) { _ in
+            hasBegun.withLockedValue { $0 = true }
+            Thread.sleep(forTimeInterval: 0.2)
+            isOver.withLockedValue { $0 = true }
+            return true
+        }
+        worker.start()
+        while !hasBegun.withLockedValue({ $0 }) { try await Task.sleep(for: .milliseconds(1)) }
+        await worker.stop(within: .seconds(10))
+        #expect(isOver.withLockedValue { $0 })
     }
 
     @Test func whatIsNotDoneAfterItsSliceGoesBehindWhatWaits() async {

@@ -69,10 +69,11 @@ final class TapeWorker: Sendable {
     /// Starts the thread. Call it once.
     func start() { thread.start { self.run() } }
 
-    /// Ends the thread after its slice. Waiting work is dropped.
-    func stop() {
+    /// Ends the thread after its slice, and waits for that, at most `patience`. Waiting work is dropped. Call it once.
+    func stop(within patience: Duration) async {
         state.withLockedValue { $0.isStopping = true }
         thread.wake()
+        _ = await thread.end(within: patience)
     }
 
     /// Queues the work. Nil if too much work is already waiting, in total or of this caller.
