@@ -1,5 +1,6 @@
 """Virtual environments with the bots' packages from PyPI, under .build/bots. The two packages named `binance` cannot share one."""
 
+import fcntl
 import subprocess
 import sys
 
@@ -21,7 +22,15 @@ PACKAGES = {
 
 def python(name):
     """The Python of the environment with these packages, made if it is not there; None where it cannot be made."""
-    home = stand.ROOT / ".build/bots" / name
+    rooms = stand.ROOT / ".build/bots"
+    rooms.mkdir(parents=True, exist_ok=True)
+    # `make test` runs two programs side by side that need the same environment.
+    with open(rooms / f"{name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return made(name, rooms / name)
+
+
+def made(name, home):
     program = home / "bin/python"
     wanted = PACKAGES[name]
     probe = "import importlib.metadata as m\n" + "\n".join(f"assert m.version({package!r}) == {version!r}" for package, version in
