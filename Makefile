@@ -1,7 +1,16 @@
 SWIFT_FLAGS ?=
-# One process each: several tests measure the processor time and the promptness of the process they run in. The first group measures nothing.
-UNIT_TARGETS = FeedCoreTests|WebSocketsTests|FeedDialectsTests|RingsTests|ReplicationTests|GatewayAccessTests \
-	TapeTests NATSTests DemoExchangeTests CommandTests FuturesFeedTests FuturesGatewayClientTests MicroHTTPTests FuturesGatewayTests
+SCRATCH ?= .build
+BIN = $(CURDIR)/$(SCRATCH)/debug
+# Starting the tests this way takes less time than `swift test`, and fails if the filter matches no test.
+TESTS = "$(BIN)/FuturesGatewayPackageTests.xctest" --testing-library swift-testing --filter
+# One process each: several tests measure the processor time of the process that they run in. The slowest come first.
+UNIT_TARGETS = FuturesGateway MicroHTTP FeedCore FeedDialects Replication Tape DemoExchange FuturesFeed Rings GatewayAccess WebSockets NATS Command \
+	FuturesGatewayClient
+UNIT_STEPS = $(UNIT_TARGETS:%=tests-%) samples
+SUITE_STEPS = tests-EndToEnd route-tls route-threads
+# Steps run side by side, JOBS at a time, and each prints its output when it ends. Three keep two processors busy, because many steps wait.
+JOBS ?= 3
+STEPS = @$(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target IS_BUILT=1
 # The tests in which the way of a stream's bytes makes a difference.
 STREAM_SUITES = (Event|Format|Resume|Exact|SlowReader|Compression|Pace|ConnectionControl|Replay|Stress|ServingHere|Restart|Outage|Snapshot|Socket|Timing|Memory)Tests
 # The promises that every merge proves small.
@@ -13,7 +22,7 @@ export SWIFT_BACKTRACE ?= enable=no
 # What the program says that it was built of. Only these targets say it: with every new commit the program is linked anew.
 run deb tarball: export BUILD_COMMIT := $(shell git describe --always --abbrev=12 --dirty --exclude '*' 2> /dev/null)
 
-.PHONY: run help check test unit suite suite-whole suite-edge lint format scripts simulate simulate-log defects prove prove-short prove-gate soak sanitize fuzz contract extremes-short proxies browser suspensions \
+.PHONY: run help check test built program samples unit suite suite-whole suite-edge lint format scripts simulate simulate-log defects prove prove-short prove-gate soak sanitize fuzz contract extremes-short proxies browser suspensions \
 	conformance graphql agents intrinio bots bots-short sockets sockets-short venues venues-short replay replay-short cluster cluster-check prove-scale bench bench-ingest instructions deb tarball deb-check release release-check site docs setup
 .DEFAULT_GOAL := run
 
@@ -27,24 +36,37 @@ help: ## Show this list
 check: setup ## Check what differs from main: format, build, unit tests, in under two minutes (LIMIT=100 seconds of tests, DRY=1 only prints)
 	@Tests/check
 
-test: setup lint scripts suite prove-gate extremes-short bots-short sockets-short ## Run everything that has to pass before a merge, in about a quarter of an hour after the first build
+test: setup lint built ## Run everything that has to pass before a merge, in at most a quarter of an hour with the first build (JOBS=3 steps at a time)
+	$(STEPS) prove-gate scripts $(UNIT_STEPS) bots-short sockets-short $(SUITE_STEPS) extremes-short
 
-unit: ## Build with warnings as errors and run the unit tests of every target
-	swift build --build-tests $(SWIFT_FLAGS)
-	bin="$$(swift build $(SWIFT_FLAGS) --show-bin-path)"; \
-	for corpus in Tests/Fuzz/Corpus/*; do "$$bin/fuzz" "$$(basename "$$corpus")" "$$corpus"/* || exit 1; done; \
-	for kind in markPrice bookTicker depth markPrices; do "$$bin/ingest" round $$kind whole 0 > /dev/null || exit 1; done
-	for target in $(foreach target,$(UNIT_TARGETS),"$(target)"); do swift test --skip-build $(SWIFT_FLAGS) --filter "^($$target)\." || exit 1; done
+built: ## Build everything, tests included, with warnings as errors
+	$(if $(IS_BUILT),,swift build --build-tests $(SWIFT_FLAGS))
 
-suite: unit ## Run the unit tests, the end-to-end tests, and the tests of streams once more over TLS and by several fan-out threads
-	swift test --skip-build $(SWIFT_FLAGS) --filter "^EndToEndTests\."
-	for route in tls threads; do STREAM_ROUTE=$$route swift test --skip-build $(SWIFT_FLAGS) --filter "^FuturesGatewayTests\.$(STREAM_SUITES)" || exit 1; done
+# The program alone, for steps that run it.
+program:
+	$(if $(IS_BUILT),,swift build --product futures-gateway $(SWIFT_FLAGS))
 
-suite-whole: unit ## Run all of the gateway's tests over TLS and by several fan-out threads
-	for route in tls threads; do STREAM_ROUTE=$$route swift test --skip-build $(SWIFT_FLAGS) --filter "^FuturesGatewayTests\." || exit 1; done
+unit: built ## Build with warnings as errors and run the unit tests of every target
+	$(STEPS) $(UNIT_STEPS)
+
+suite: built ## Run the unit tests, the end-to-end tests, and the tests of streams once more over TLS and by several fan-out threads
+	$(STEPS) $(UNIT_STEPS) $(SUITE_STEPS)
+
+suite-whole: built ## Run all unit tests, and all of the gateway's once more over TLS and by several fan-out threads
+	$(STEPS) $(UNIT_STEPS) route-tls route-threads STREAM_SUITES=
 
 suite-edge: unit ## Run the gateway's tests at an edge of a cluster; some fail if the machine is busy
-	STREAM_ROUTE=edge swift test --skip-build $(SWIFT_FLAGS) --filter "^FuturesGatewayTests\."
+	STREAM_ROUTE=edge $(TESTS) "^FuturesGatewayTests\."
+
+tests-%:
+	$(TESTS) "^$*Tests\."
+
+route-%:
+	STREAM_ROUTE=$* $(TESTS) "^FuturesGatewayTests\.$(STREAM_SUITES)"
+
+samples:
+	for corpus in Tests/Fuzz/Corpus/*; do "$(BIN)/fuzz" "$$(basename "$$corpus")" "$$corpus"/* || exit 1; done
+	for kind in markPrice bookTicker depth markPrices; do "$(BIN)/ingest" round $$kind whole 0 > /dev/null || exit 1; done
 
 lint: ## Check the format of every Swift file
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks Examples
@@ -55,8 +77,8 @@ format: ## Format every Swift file
 scripts: ## Run the unit tests of the Python scripts; some check that each PROOF.md is as its program writes it
 	for folder in $(wildcard Tests/Faults Tests/Soak Tests/Scale Tests/Bots Tests/Sockets Tests/Venues Tests/Replay Tests/Clients Tests/Docs Tests/Package Tests/Benchmarks); do python3 -B -m unittest discover --quiet --start-directory $$folder || exit 1; done
 
-simulate: ## Run the core against a simulated venue and readers (SEEDS=1000; SEED=N replays one, TRACE=1 prints all of it)
-	SEEDS=$(or $(SEEDS),1000) Tests/FeedCoreTests/Simulation/simulate
+simulate: ## Run the core against a simulated venue and readers, and a thousand faults of one of several lines (SEEDS=1000; SEED=N replays one, TRACE=1 prints all of it)
+	SEEDS=$(or $(SEEDS),1000) $(if $(SEED),,FILTER="Simulation|LinesTests") Tests/FeedCoreTests/Simulation/simulate
 
 simulate-log: ## Run ingests and edges against a simulated engine that loses, repeats, stalls and forks (SEEDS=1000; SEED=N replays one, TRACE=1 prints all of it)
 	SEEDS=$(or $(SEEDS),1000) Tests/ReplicationTests/Simulation/simulate
@@ -68,21 +90,19 @@ prove: setup ## Prove every promise and its control, in under ninety minutes; wr
 	swift build -c release --product futures-gateway
 	Tests/Soak/prove "$$(swift build -c release --show-bin-path)/futures-gateway" $(PROVE_ARGS)
 
-prove-short: ## Prove the promises small, with the debug build, in about six minutes; leave PROOF.md alone
-	swift build --product futures-gateway
-	Tests/Soak/prove "$$(swift build --show-bin-path)/futures-gateway" --short
+prove-short: program ## Prove the promises small, with the debug build, in about six minutes; leave PROOF.md alone
+	Tests/Soak/prove "$(BIN)/futures-gateway" --short
 
-prove-gate: ## Prove those of them that every merge must keep, in about two minutes
-	swift build --product futures-gateway
-	Tests/Soak/prove "$$(swift build --show-bin-path)/futures-gateway" --short --only $(GATE)
+prove-gate: program ## Prove those of them that every merge must keep, in about two minutes
+	Tests/Soak/prove "$(BIN)/futures-gateway" --short --only $(GATE)
 
 soak: setup ## Run one proof over real sockets, by default all of them short (SOAK_ARGS="kills --kills 1000")
 	swift build -c release --product futures-gateway
 	Tests/Soak/soak "$$(swift build -c release --show-bin-path)/futures-gateway" $(or $(SOAK_ARGS),short)
 
 sanitize: setup ## Run the suite under ThreadSanitizer and under AddressSanitizer
-	$(MAKE) suite SWIFT_FLAGS="--sanitize=thread -Xswiftc -DTSAN --scratch-path .build-thread"
-	ASAN_OPTIONS=detect_leaks=0 $(MAKE) suite SWIFT_FLAGS="--sanitize=address --scratch-path .build-address"
+	$(MAKE) suite JOBS=1 SCRATCH=.build-thread SWIFT_FLAGS="--sanitize=thread -Xswiftc -DTSAN --scratch-path .build-thread"
+	ASAN_OPTIONS=detect_leaks=0 $(MAKE) suite JOBS=1 SCRATCH=.build-address SWIFT_FLAGS="--sanitize=address --scratch-path .build-address"
 
 fuzz: ## Fuzz everything that reads bytes from a network, if the toolchain has libFuzzer (SECONDS=60 for each)
 	SECONDS_EACH=$(or $(SECONDS),60) Tests/Fuzz/run
@@ -94,9 +114,8 @@ contract: setup ## Hold every answer against openapi.yaml, by extreme requests, 
 	Tests/Contract/lint "$$(swift build -c release --show-bin-path)/futures-gateway"
 	Tests/Contract/clients "$$(swift build -c release --show-bin-path)/futures-gateway"
 
-extremes-short: ## Ask every route for extreme numbers and times with the debug build, in under 20 seconds
-	swift build --product futures-gateway
-	Tests/Contract/extremes "$$(swift build --show-bin-path)/futures-gateway" 2000
+extremes-short: program ## Ask every route for extreme numbers and times with the debug build, in under 20 seconds
+	Tests/Contract/extremes "$(BIN)/futures-gateway" 2000
 
 proxies: setup ## Run the gateway behind nginx, Caddy and HAProxy as ops/ configures them, if they are there; about five minutes
 	swift build -c release --product futures-gateway
@@ -117,61 +136,52 @@ conformance: ## Run the Autobahn suite against the WebSocket client and server, 
 	swift build --product conformance-server
 	Tests/Conformance/conformance "$$(swift build --show-bin-path)/conformance-client" "$$(swift build --show-bin-path)/conformance-server"
 
-graphql: ## Run the GraphQL dialect against real servers, if they are there; about ten minutes
-	swift build --product futures-gateway
-	Tests/GraphQL/peers "$$(swift build --show-bin-path)/futures-gateway"
+graphql: program ## Run the GraphQL dialect against real servers, if they are there; about ten minutes
+	Tests/GraphQL/peers "$(BIN)/futures-gateway"
 
-agents: ## Run clients of the Model Context Protocol from PyPI against the gateway, if they can be installed
-	swift build --product futures-gateway
-	Tests/Agents/agents "$$(swift build --show-bin-path)/futures-gateway"
+agents: program ## Run clients of the Model Context Protocol from PyPI against the gateway, if they can be installed
+	Tests/Agents/agents "$(BIN)/futures-gateway"
 
-intrinio: ## Run Intrinio's own clients from PyPI against the simulated Intrinio, if they can be installed
-	swift build --product futures-gateway
-	Tests/Intrinio/clients "$$(swift build --show-bin-path)/futures-gateway"
+intrinio: program ## Run Intrinio's own clients from PyPI against the simulated Intrinio, if they can be installed
+	Tests/Intrinio/clients "$(BIN)/futures-gateway"
 
-hyperliquid: setup ## Run Hyperliquid's own client from PyPI and the gateway side by side, if it can be installed
-	swift build --product futures-gateway
-	Tests/Hyperliquid/clients "$$(swift build --show-bin-path)/futures-gateway"
+hyperliquid: setup program ## Run Hyperliquid's own client from PyPI and the gateway side by side, if it can be installed
+	Tests/Hyperliquid/clients "$(BIN)/futures-gateway"
 
 bots: setup ## Run trading bots and their libraries from PyPI against the gateway, if they can be had; over an hour (BOTS_ARGS="compare --calls 1000")
 	swift build -c release --product futures-gateway
 	Tests/Bots/bots "$$(swift build -c release --show-bin-path)/futures-gateway" $(or $(BOTS_ARGS),all)
 
-bots-short: ## Run a little of the same with the debug build, in about a minute
-	swift build --product futures-gateway
-	Tests/Bots/bots "$$(swift build --show-bin-path)/futures-gateway" short
+bots-short: program ## Run a little of the same with the debug build, in about a minute
+	Tests/Bots/bots "$(BIN)/futures-gateway" short
 
 sockets: setup ## Run clients of the venue's sockets from PyPI, cuts and hostile clients against the gateway (SOCKETS_ARGS="raw --seed 1")
 	swift build -c release --product futures-gateway
 	Tests/Sockets/sockets "$$(swift build -c release --show-bin-path)/futures-gateway" $(or $(SOCKETS_ARGS),all)
 
-sockets-short: ## Run a little of the same with the debug build, in about a minute
-	swift build --product futures-gateway
-	Tests/Sockets/sockets "$$(swift build --show-bin-path)/futures-gateway" short --seed 1
+sockets-short: program ## Run a little of the same with the debug build, in about a minute
+	Tests/Sockets/sockets "$(BIN)/futures-gateway" short --seed 1
 
 venues: setup ## Show that a fault of one venue changes nothing for the others, and that /markets and bots below /binance have the venues' values (VENUES_ARGS="isolation --minutes 2")
 	swift build -c release --product futures-gateway
 	Tests/Venues/venues "$$(swift build -c release --show-bin-path)/futures-gateway" $(or $(VENUES_ARGS),all)
 
-venues-short: ## Run a little of the same with the debug build, in about four minutes
-	swift build --product futures-gateway
-	Tests/Venues/venues "$$(swift build --show-bin-path)/futures-gateway" short --seed 1
+venues-short: program ## Run a little of the same with the debug build, in about four minutes
+	Tests/Venues/venues "$(BIN)/futures-gateway" short --seed 1
 
 replay: setup ## Record a tape with outages, and replay it as a venue for unmodified clients (REPLAY_ARGS="record FOLDER --minutes 60")
 	swift build -c release --product futures-gateway
 	Tests/Replay/replay "$$(swift build -c release --show-bin-path)/futures-gateway" $(or $(REPLAY_ARGS),all)
 
-replay-short: ## Do a little of the same with the debug build, in about a minute and a half
-	swift build --product futures-gateway
-	Tests/Replay/replay "$$(swift build --show-bin-path)/futures-gateway" short --seed 1
+replay-short: program ## Do a little of the same with the debug build, in about a minute and a half
+	Tests/Replay/replay "$(BIN)/futures-gateway" short --seed 1
 
 cluster: setup ## Run three servers of the log, an exchange, two ingests and two edges on this machine, and print their addresses
 	swift build -c release --product futures-gateway
 	Tests/Scale/cluster "$$(swift build -c release --show-bin-path)/futures-gateway"
 
-cluster-check: ## Resume at another edge, and kill the ingest, with one server and three, passwords, NKEYs and TLS (Tests/Scale/servers fetches servers)
-	swift build --product futures-gateway
-	Tests/Scale/cluster "$$(swift build --show-bin-path)/futures-gateway" --check
+cluster-check: program ## Resume at another edge, and kill the ingest, with one server and three, passwords, NKEYs and TLS (Tests/Scale/servers fetches servers)
+	Tests/Scale/cluster "$(BIN)/futures-gateway" --check
 
 prove-scale: setup ## Prove what a cluster promises, in about two hours; write Tests/Scale/PROOF.md (PROVE_ARGS="--only kills")
 	swift build -c release --product futures-gateway
