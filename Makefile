@@ -18,6 +18,8 @@ GATE = kills,detect,receipts,resume,exact,restarts,access,drain,selftest
 RUN_ARGS ?= --demo
 export WITH_TOOLS ?= 1
 export SWIFT_BACKTRACE ?= enable=no
+# On a busy machine, hundreds of gateways that start at once exceed the ten seconds that the head of a request may take.
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 16
 
 # What the program says that it was built of. Only these targets say it: with every new commit the program is linked anew.
 run deb tarball: export BUILD_COMMIT := $(shell git describe --always --abbrev=12 --dirty --exclude '*' 2> /dev/null)
