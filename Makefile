@@ -8,7 +8,7 @@ UNIT_TARGETS = FuturesGateway MicroHTTP FeedCore FeedDialects Replication Tape D
 	FuturesGatewayClient
 UNIT_STEPS = $(UNIT_TARGETS:%=tests-%) samples
 SUITE_STEPS = tests-EndToEnd route-tls route-threads
-# Steps run side by side, JOBS at a time, and each prints its output when it ends. More than one for each processor delay the tests that wait for clocks.
+# Steps run side by side, JOBS at a time, and each prints its output when it ends. More steps than processors delay the tests that wait for clocks.
 JOBS ?= 2
 STEPS = @$(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target IS_BUILT=1
 # The tests in which the way of a stream's bytes makes a difference.
@@ -18,8 +18,6 @@ GATE = kills,detect,receipts,resume,exact,restarts,access,drain,selftest
 RUN_ARGS ?= --demo
 export WITH_TOOLS ?= 1
 export SWIFT_BACKTRACE ?= enable=no
-# On a busy machine, hundreds of gateways that start at once exceed the ten seconds that the head of a request may take.
-export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 16
 
 # What the program says that it was built of. Only these targets say it: with every new commit the program is linked anew.
 run deb tarball: export BUILD_COMMIT := $(shell git describe --always --abbrev=12 --dirty --exclude '*' 2> /dev/null)
@@ -62,6 +60,9 @@ suite-edge: unit ## Run the gateway's tests at an edge of a cluster; some fail i
 
 # These only compute, so they must not delay the tests beside them that wait for sockets and clocks.
 tests-FeedCore tests-FeedDialects tests-Replication tests-Rings tests-GatewayAccess tests-WebSockets tests-Tape: NICE = nice
+
+# On a busy machine, hundreds of gateways that start at once exceed the ten seconds that the head of a request may take.
+tests-FuturesGateway: export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 16
 
 tests-%:
 	$(NICE) $(TESTS) "^$*Tests\."
