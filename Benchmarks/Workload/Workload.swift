@@ -26,7 +26,6 @@ package struct Workload {
     package let frames: [[UInt8]]
     package let start: Ingest
     package let streamNames: [FuturesServiceStreamName]
-    private let ids: [ConnectionID]
     private let links: [Ingest.Link]
     private let events: [UpstreamEvent]
     private let effects: [FeedEffect]
@@ -75,14 +74,13 @@ package struct Workload {
         self.frames = frames
         let start = start
         let events = frames.compactMap { start.decode($0) }
-        ids = events.compactMap { event in
+        links = events.compactMap { event in
             guard case .rows(let name, _, _) = event else { return nil }
-            return start.connections[name]
+            return start.connections[name].map(start.link)
         }
-        links = ids.map(start.link)
         var house = start
         var effects: [FeedEffect] = []
-        for (event, id) in zip(events, ids) { house.merge(event, on: id, &effects) }
+        for (event, link) in zip(events, links) { house.merge(event, on: link.id, &effects) }
         self.effects = effects
         self.events = events
     }
@@ -104,7 +102,7 @@ package struct Workload {
 
     /// Whether every frame was read, and became one event that is no trouble.
     package var isSound: Bool {
-        ids.count == frames.count && effects.count == frames.count
+        links.count == frames.count && effects.count == frames.count
             && effects.allSatisfy { effect in
                 guard case .publish(let event) = effect, case .updated = event.kind else { return false }
                 return true
@@ -124,12 +122,12 @@ package struct Workload {
     package func run(_ stage: Stage) -> Int {
         var made = 0
         switch stage {
-        case .decode: for index in frames.indices where start.decode(frames[index], on: ids[index]) != nil { made += 1 }
+        case .decode: for index in frames.indices where start.decode(frames[index], on: links[index].id) != nil { made += 1 }
         case .merge:
             var house = start
             var effects: [FeedEffect] = []
             for index in events.indices {
-                house.merge(events[index], on: ids[index], &effects)
+                house.merge(events[index], on: links[index].id, &effects)
                 made += effects.count
                 effects.removeAll(keepingCapacity: true)
             }

@@ -43,7 +43,7 @@ class CommandTests(unittest.TestCase):
         cls.gateway.stdout.close()
 
     def run_line(self, line):
-        """Its answer: all of it, or of one that goes on what comes in two seconds. A busy machine has longer for the first byte."""
+        """Returns the status, output and errors of a command, which is stopped after two seconds; after fifteen if it has printed nothing by then."""
         for seconds in (2, 15):
             status, out, wrong = self.run_for(seconds, line)
             if out or status != 28:

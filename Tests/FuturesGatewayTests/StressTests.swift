@@ -90,9 +90,11 @@ private struct View {
         var random = seeded
         let reader = try await house.client.events("streams=" + Self.streams.joined(separator: ","))
         let reading = Task { try await read(reader, witness) }
+        // The gateway allows ten control requests a second. The events of four streams, one a second each, set the pace.
+        let symbols = ["btcusdt", "ethusdt", "solusdt", "bnbusdt"]
+        let pace = try await house.client.events("streams=" + symbols.map { "\($0)@markPrice@1s" }.joined(separator: ","))
         while ContinuousClock.now < end {
-            // The gateway allows ten of these requests a second.
-            try await Task.sleep(for: .milliseconds(.random(in: 101...200, using: &random)))
+            _ = try await pace.next("update")
             let names = Self.streams.filter { _ in Bool.random(using: &random) }
             guard !names.isEmpty else { continue }
             let action = ["pause", "resume", "resume", "subscribe", "subscribe", "unsubscribe"].randomElement(using: &random) ?? ""

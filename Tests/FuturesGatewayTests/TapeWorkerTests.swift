@@ -1,5 +1,4 @@
 import Dispatch
-import Foundation
 import NIOConcurrencyHelpers
 import Testing
 
@@ -54,18 +53,22 @@ import Testing
         #expect(done.firstIndex(of: "b") == 1 && done.count == 16)
     }
 
-    @Test func aStopWaitsForTheEndOfASlice() async throws {
-        let (hasBegun, isOver) = (NIOLockedValueBox(false), NIOLockedValueBox(false))
+    @Test(arguments: [false, true]) func aStopWaitsForTheEndOfASlice(doesTheSliceEnd: Bool) async {
+        let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+        let (goesOn, isOver) = (DispatchSemaphore(value: 0), NIOLockedValueBox(false))
         worker.perform(for: .caller("a")) { _ in
-            hasBegun.withLockedValue { $0 = true }
-            Thread.sleep(forTimeInterval: 0.2)
+            begin.yield()
+            goesOn.wait()
             isOver.withLockedValue { $0 = true }
             return true
         }
         worker.start()
-        while !hasBegun.withLockedValue({ $0 }) { try await Task.sleep(for: .milliseconds(1)) }
-        await worker.stop(within: .seconds(10))
-        #expect(isOver.withLockedValue { $0 })
+        for await _ in begun { break }
+        if doesTheSliceEnd { goesOn.signal() }
+        let hasEnded = await worker.stop(within: doesTheSliceEnd ? .seconds(10) : .milliseconds(20))
+        #expect(hasEnded == doesTheSliceEnd)
+        #expect(isOver.withLockedValue { $0 } == doesTheSliceEnd)
+        goesOn.signal()
     }
 
     @Test func whatIsNotDoneAfterItsSliceGoesBehindWhatWaits() async {

@@ -70,10 +70,13 @@ final class TapeWorker: Sendable {
     func start() { thread.start { self.run() } }
 
     /// Ends the thread after its slice, and waits for that, at most `patience`. Waiting work is dropped. Call it once.
-    func stop(within patience: Duration) async {
+    ///
+    /// - Returns: Whether the thread has ended.
+    @discardableResult
+    func stop(within patience: Duration) async -> Bool {
         state.withLockedValue { $0.isStopping = true }
         thread.wake()
-        _ = await thread.end(within: patience)
+        return await thread.end(within: patience)
     }
 
     /// Queues the work. Nil if too much work is already waiting, in total or of this caller.
