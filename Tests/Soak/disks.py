@@ -101,7 +101,7 @@ def span(seconds):
 
 
 def judge(what, seen, calm, ill, growth, faults):
-    (before, few), (during, many) = lists.p99(seen, *calm), lists.p99(seen, *ill)
+    (before, few), (during, many) = lists.p99(seen, calm), lists.p99(seen, ill)
     print(f"a disk that is {what}: p99 of events {before:.1f} ms while it is well ({few}), {during:.1f} ms while it is not ({many})", flush=True)
     if during - before >= growth or min(few, many) < 100:
         faults.append(f"a disk that is {what} delays events: p99 {before:.1f} -> {during:.1f} ms")
