@@ -67,5 +67,5 @@ def main(options):
     finally:
         cluster.stop()
     ratio = min(found["alone"]) / min(found["edge"])
-    print(f"in the same processor time an edge makes {ratio:.2f} of the deliveries of a gateway alone; others used {load.others():.0%} of the processors")
+    print(f"in the same processor time an edge makes {ratio:.2f} of the deliveries of a single gateway; others used {load.others():.0%} of the processors")
     return verdict.tell([f"{ratio:.2f} (at least {LEAST})"] if ratio < LEAST else [])

@@ -50,7 +50,7 @@ def main(options):
     found = {count: measure(options.executable, count, options.seconds, options.warm) for count in COUNTS}
     (alone, only), (all_servers, among) = found[COUNTS[0]], found[COUNTS[-1]]
     each, share = (all_servers - alone) / (COUNTS[-1] - COUNTS[0]), among / only
-    print(f"a further edge costs all servers {each:.1f} us a message; an edge among {COUNTS[-1]} takes {share:.2f} of what the only one takes for an event")
+    print(f"a further edge costs all servers {each:.1f} us a message; an edge among {COUNTS[-1]} takes {share:.2f} of the time of a single edge for an event")
     faults = []
     if each > MOST_OF_SERVERS:
         faults.append(f"a further edge costs the servers {each:.1f} us a message (at most {MOST_OF_SERVERS})")

@@ -167,7 +167,7 @@ def poll(options, cluster):
 
 def judge(told, tally):
     polls = told.get("polls", {})
-    print(f"{sum(polls.values())} polls {polls}; at most {told.get('oldest')} ms unverified while live; {told.get('wrong')} were older than they said")
+    print(f"{sum(polls.values())} polls {polls}; at most {told.get('oldest')} ms unverified while live; {told.get('wrong')} were older than reported")
     if not polls.get("live"):
         tally.fault("no poll found a live value")
     for sample in told.get("samples", []):
@@ -180,7 +180,7 @@ def tell(options, siege, tally, seconds):
         ("ingest", "the ingest that fed"), ("edge", "an edge"), ("leader", "the log's leader"), ("follower", "a follower")))
     print(f"{sum(siege.kills.values())} kills ({killed}) in {seconds / 60:.0f} minutes under {options.readers} readers, {tally.events} events read")
     share = f"{100 * tally.verdicts['exact'] / resumed:.2f} % exact" if resumed else "none"
-    print(f"{resumed} resumes at another edge: {share}, {tally.verdicts['reset']} reset; {tally.gaps} gaps told, {tally.recoveries} recoveries told; sent away: {dict(tally.byes)}")
+    print(f"{resumed} resumes at another edge: {share}, {tally.verdicts['reset']} reset; {tally.gaps} gaps and {tally.recoveries} recoveries reported; readers that were disconnected: {dict(tally.byes)}")
     print(f"{tally.equal} books equal to the venue's best 20 levels ({tally.forgotten} forgotten there), {len(tally.bytes)} newest changes with the same bytes at every edge")
     if tally.receipts:
         print(f"{len(tally.receipts)} receipts of outages of books: downMs was {min(tally.receipts) * 1000:+.0f} to {max(tally.receipts) * 1000:+.0f} ms of the reader's own silence")

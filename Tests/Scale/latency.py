@@ -109,7 +109,7 @@ def main(options):
                 venue.process.kill()
     (alone, _, cost), (through, rate, costs) = found["alone"], found["cluster"]
     added = [after - before for before, after in zip(alone, through)]
-    print(f"added by the log at {rate:.0f} events/s: p50 {added[0]:+.2f} ms, p99 {added[1]:+.2f} ms; all that an edge does: {costs['edge']:.1f} us an event; a gateway alone: {cost['gateway']:.1f} us")
+    print(f"added by the log at {rate:.0f} events/s: p50 {added[0]:+.2f} ms, p99 {added[1]:+.2f} ms; an edge takes {costs['edge']:.1f} us an event, a single gateway {cost['gateway']:.1f} us")
     faults = []
     if rate < options.rate * 0.9:
         faults.append(f"only {rate:.0f} of {options.rate} events/s reached the log")

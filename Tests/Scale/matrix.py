@@ -1,4 +1,4 @@
-"""The faults that a cluster has to bear, one after the other, each with what readers are told of it and what they may not be told.
+"""The faults that a cluster has to survive, one after the other, each with the reports that readers get.
 
 Every case starts a cluster of its own: three servers, two ingests and two edges. Readers sit at both edges, others roam; all of them check what
 `roamer.py` checks. A case says what has to hold besides, and prints one line.
@@ -107,7 +107,7 @@ STALLED = "disconnect, recover continuous", ""
 
 
 def freeze_ingest(options):
-    """the ingest is frozen for 6 s and wakes up | the other one takes over, one `disconnect` and one `recover` each; the woken one steps down"""
+    """the active ingest is frozen for 6 s | the other ingest takes over, each reader gets one `disconnect` and one `recover`, and the frozen ingest steps down when it wakes"""
     stage = Stage(options)
     first = stage.cluster.feeder()
     first.freeze()
@@ -121,20 +121,20 @@ def freeze_ingest(options):
     words = stage.expect(0, *TAKEN_OVER), stage.expect(1, *TAKEN_OVER)
     if not second.feeds():
         stage.faults.append("the one that took over no longer feeds the log")
-    return stage, f"taken over after {took:.1f} s; told {words[0]}; the woken one stepped down; {stage.resets()} resets"
+    return stage, f"taken over after {took:.1f} s; reported: {words[0]}; the frozen ingest stepped down; {stage.resets()} resets"
 
 
 def kill_standby(options):
-    """the standby is killed | nothing is told"""
+    """the standby ingest is killed | readers get no report"""
     stage = Stage(options)
     standby = next(node for node in stage.cluster.ingests if not node.feeds())
     standby.kill()
     stage.listen(4)
-    return stage, f"told {stage.expect(0, '')}; {stage.resets()} resets"
+    return stage, f"reported: {stage.expect(0, '')}; {stage.resets()} resets"
 
 
 def kill_follower(options):
-    """a server that does not lead the log is killed and comes back | nothing is told"""
+    """a follower of the log is killed and restarted | readers get no report"""
     stage = Stage(options)
     leader = stage.cluster.engine.leader()
     server = next(each for each in stage.cluster.engine.servers if each is not leader)
@@ -143,11 +143,11 @@ def kill_follower(options):
     server.start()
     stage.cluster.engine.await_health(60)
     stage.await_settled()
-    return stage, f"told {stage.expect(0, *STALLED)}; {stage.resets()} resets"
+    return stage, f"reported: {stage.expect(0, *STALLED)}; {stage.resets()} resets"
 
 
 def kill_leader(options):
-    """the server that leads the log is killed and comes back | a stall of 4 to 9 s, told after 2 s; then everything, `continuous`"""
+    """the leader of the log is killed and restarted | the stall of 4 to 9 s is reported after 2 s, then readers get every event, `continuous`"""
     stage = Stage(options)
     leader = stage.cluster.engine.leader()
     leader.kill()
@@ -156,11 +156,11 @@ def kill_leader(options):
     leader.start()
     stage.cluster.engine.await_health(60)
     stage.await_settled()
-    return stage, f"data again after {0.5 + took:.1f} s; told {stage.expect(0, *STALLED)}; {stage.resets()} resets"
+    return stage, f"data again after {0.5 + took:.1f} s; reported: {stage.expect(0, *STALLED)}; {stage.resets()} resets"
 
 
 def kill_all(options):
-    """all three servers are killed and come back with what they had on disk | a stall, then everything, `continuous`, or resets"""
+    """all three servers are killed and restarted with their disks | the stall is reported, then readers get every event, `continuous`, or a reset"""
     stage = Stage(options)
     for server in stage.cluster.engine.servers:
         server.kill()
@@ -171,11 +171,11 @@ def kill_all(options):
     took = stage.await_settled()
     if stage.resets():
         return stage, f"data again {took:.1f} s after the servers; {stage.resets()} resets, told"
-    return stage, f"data again {took:.1f} s after the servers; told {stage.expect(0, *STALLED, *TAKEN_OVER)}"
+    return stage, f"data again {took:.1f} s after the servers; reported: {stage.expect(0, *STALLED, *TAKEN_OVER)}"
 
 
 def freeze_followers(options):
-    """both followers are frozen for 6 s | nothing is committed and nothing new is shown; then everything, `continuous`"""
+    """both followers are frozen for 6 s | no message is committed and no new event is sent, then readers get every event, `continuous`"""
     stage = Stage(options)
     leader = stage.cluster.engine.leader()
     others = [server for server in stage.cluster.engine.servers if server is not leader]
@@ -190,11 +190,11 @@ def freeze_followers(options):
     if shown > 1.5:
         stage.faults.append(f"data came {shown:.1f} s after both followers were frozen")
     took = stage.await_settled()
-    return stage, f"the last data came {shown:.1f} s after the freeze; data again {took:.1f} s after its end; told {stage.expect(0, *STALLED, *TAKEN_OVER)}; {stage.resets()} resets"
+    return stage, f"the last data came {shown:.1f} s after the freeze; data again {took:.1f} s after its end; reported: {stage.expect(0, *STALLED, *TAKEN_OVER)}; {stage.resets()} resets"
 
 
 def freeze_each(options):
-    """each server that does not lead the log is frozen for 10 s, one after the other | no reader hears nothing for longer than 10 s"""
+    """each follower is frozen for 10 s, one after the other | every reader hears something within 10 s"""
     stage = Stage(options)
     longest = []
     for server in list(stage.cluster.engine.servers):
@@ -211,11 +211,11 @@ def freeze_each(options):
     if max(longest) > 10:
         stage.faults.append(f"a reader heard nothing for {max(longest):.1f} s")
     silences = ", ".join(f"{silence:.1f} s" for silence in longest)
-    return stage, f"the longest silence of a reader was {silences}; told {stage.told(0)['btcusdt@depth@100ms'] or 'nothing'}; {stage.resets()} resets"
+    return stage, f"the longest silence of a reader was {silences}; reported: {stage.told(0)['btcusdt@depth@100ms'] or 'nothing'}; {stage.resets()} resets"
 
 
 def freeze_leader(options):
-    """the server that leads the log is frozen for 12 s and wakes up | another one leads; nothing of the woken one counts"""
+    """the leader of the log is frozen for 12 s | another server leads, and messages of the old leader are ignored when it wakes"""
     stage = Stage(options)
     leader = stage.cluster.engine.leader()
     leader.freeze()
@@ -223,11 +223,11 @@ def freeze_leader(options):
     leader.wake()
     stage.cluster.engine.await_health(60)
     stage.await_settled()
-    return stage, f"told {stage.expect(0, *STALLED, *TAKEN_OVER)}; {stage.resets()} resets"
+    return stage, f"reported: {stage.expect(0, *STALLED, *TAKEN_OVER)}; {stage.resets()} resets"
 
 
 def cut_ingest(options):
-    """the ingest is cut off from all servers for 6 s | the other one takes over; the old one finds itself deposed"""
+    """the active ingest is cut off from all servers for 6 s | the other ingest takes over, and the old one steps down when it is back"""
     wires = {}
     def reach(node):
         if node.role == "edge":
@@ -247,11 +247,11 @@ def cut_ingest(options):
         each.release()
     engines.wait("the old ingest steps down", lambda: not first.feeds(), 20)
     stage.await_settled()
-    return stage, f"taken over after {took:.1f} s; told {stage.expect(0, *TAKEN_OVER)}; the old one stepped down; {stage.resets()} resets"
+    return stage, f"taken over after {took:.1f} s; reported: {stage.expect(0, *TAKEN_OVER)}; the old ingest stepped down; {stage.resets()} resets"
 
 
 def cut_edge(options):
-    """an edge is cut off from all servers for 6 s | its readers are told, and then everything, `continuous`; the other edge's nothing"""
+    """an edge is cut off from all servers for 6 s | the edge reports the outage, then its readers get every event, `continuous`, and readers of the other edge get no report"""
     wires = []
     def reach(node):
         if node.name != "edge-1":
@@ -273,12 +273,12 @@ def cut_edge(options):
     engines.wait("it is told of the outage's end", lambda: all(again.of(stream, "recover") for stream in roamer.STREAMS), 10)
     again.close()
     took = stage.await_settled()
-    return stage, (f"told {stage.expect(0, STALLED[0])} at that edge; one that came back to it meanwhile was told {session[1].get('resume')} and the same, {stage.expect(1, '')} at the other; data again {took:.1f} s after the end; "
+    return stage, (f"reported: {stage.expect(0, STALLED[0])} at that edge; a reader that returned to it got {session[1].get('resume')} and the same, {stage.expect(1, '')} at the other; data again {took:.1f} s after the end; "
                    f"/readyz of the edge meanwhile: {'200' if is_ready else '503'}; {stage.resets()} resets")
 
 
 def isolate_leader(options):
-    """the server that leads the log and the ingest are cut off together for 15 s | nothing commits there; the others elect, and the other ingest takes over"""
+    """the leader of the log and the active ingest are cut off together for 15 s | no message is committed there, the other servers elect a leader, and the other ingest takes over"""
     wires = {}
     def make(folder, count):
         def reach(one, other):
@@ -306,7 +306,7 @@ def isolate_leader(options):
     engines.wait("the old ingest steps down", lambda: not first.feeds(), 40)
     stage.cluster.engine.await_health(60)
     stage.await_settled()
-    return stage, f"taken over after {took:.1f} s; the old one stepped down; told {stage.expect(int(second.name[-1]) - 1, *TAKEN_OVER, *TWICE)}; {stage.resets()} resets"
+    return stage, f"taken over after {took:.1f} s; the old ingest stepped down; reported: {stage.expect(int(second.name[-1]) - 1, *TAKEN_OVER, *TWICE)}; {stage.resets()} resets"
 
 
 TWICE = tuple(f"disconnect, recover continuous, {words}" for words in TAKEN_OVER)
@@ -314,7 +314,7 @@ TWICE = tuple(f"disconnect, recover continuous, {words}" for words in TAKEN_OVER
 
 
 def old_store(options):
-    """all servers come back with a store that is 3 s old | every reader of what is lost gets `reset`; the ingest steps down; never silence"""
+    """all servers are restarted with a store that is 3 s old | every reader of lost events gets `reset`, the ingest steps down, and no gap is silent"""
     stage = Stage(options)
     servers = stage.cluster.engine.servers
     for server in servers:
@@ -336,17 +336,17 @@ def old_store(options):
     stage.cluster.engine.await_health(60)
     stage.await_settled(90)
     if stage.resets() == before:
-        stage.faults.append("nobody was told `reset`")
-    return stage, f"the log had ended with message {last}; {stage.resets() - before} of {len(stage.readers)} readers told `reset`, the others nothing wrong"
+        stage.faults.append("no reader got `reset`")
+    return stage, f"the log had ended with message {last}; {stage.resets() - before} of {len(stage.readers)} readers got `reset`, and the others nothing wrong"
 
 
 def full_disk(options):
-    """the disk of the leader is full | that server gives up, another one leads; then everything, `continuous`"""
+    """the disk of the leader is full | another server leads, and readers get every event, `continuous`"""
     return on_small_disks(options, lambda servers, leader: [leader])
 
 
 def full_disks(options):
-    """the disks of all servers are full, and have room again after 8 s | the log stalls and is told; after the servers' restart everything, or resets"""
+    """the disks of all servers are full for 8 s | the stall is reported, and after a restart of the servers readers get every event or a reset"""
     return on_small_disks(options, lambda servers, leader: servers)
 
 
@@ -376,7 +376,7 @@ def on_small_disks(options, chosen):
         stage.cluster.engine.await_health(60)
         stage.await_settled(90)
         words = stage.expect(0, *STALLED, *TAKEN_OVER, *TWICE) if not stage.resets() else "disconnects and resets"
-        found = f"told {words}; {stage.resets()} resets"
+        found = f"reported: {words}; {stage.resets()} resets"
         stage.end_now = stage.end()
         return stage, found
     finally:
@@ -386,7 +386,7 @@ def on_small_disks(options, chosen):
 
 
 def jumping_clocks(options):
-    """the wall clock of both ingests and of one edge jumps by an hour to and fro, ten times | nothing is told"""
+    """the wall clocks of both ingests and of one edge jump by an hour, ten times | readers get no report"""
     if not shutil.which("gcc"):
         return None, "skipped: gcc is not installed"
     folder = tempfile.TemporaryDirectory()
@@ -400,11 +400,11 @@ def jumping_clocks(options):
         other.rename(jump)
         stage.listen(1)
     stage.await_settled()
-    return stage, f"told {stage.expect(0, '')} at the edge that jumps, {stage.expect(1, '')} at the other; {stage.resets()} resets"
+    return stage, f"reported: {stage.expect(0, '')} at the edge that jumps, {stage.expect(1, '')} at the other; {stage.resets()} resets"
 
 
 def frozen_edge(options):
-    """an edge is frozen for 8 s, as one that is far too slow | nobody else is slower; afterwards it goes on with everything"""
+    """an edge is frozen for 8 s, like one that is far too slow | nobody else is slower, and the edge continues with every event"""
     stage = Stage(options)
     stage.cluster.edges[0].freeze()
     waits = []
@@ -415,11 +415,11 @@ def frozen_edge(options):
     stage.await_settled()
     if max(waits) > 1:
         stage.faults.append(f"readers of the other edge waited for {max(waits):.1f} s")
-    return stage, f"told {stage.expect(1, '')} at the other edge, {stage.expect(0, *STALLED)} at the frozen one; {stage.resets()} resets"
+    return stage, f"reported: {stage.expect(1, '')} at the other edge, {stage.expect(0, *STALLED)} at the frozen one; {stage.resets()} resets"
 
 
 def long_gone(options):
-    """an edge is cut off for longer than the log keeps, 130 s | complete values, and `reset` for who cannot go on; never silence"""
+    """an edge is cut off for 130 s, longer than the log keeps messages | readers get complete values, those that cannot resume get `reset`, and no gap is silent"""
     wires = []
     def reach(node):
         if node.name != "edge-1":
@@ -434,7 +434,7 @@ def long_gone(options):
     for each in wires:
         each.release()
     took = stage.await_settled(90)
-    return stage, f"data again {took:.1f} s after the end; told {stage.told(0)['btcusdt@depth@100ms'] or 'a new beginning'}; {stage.resets()} resets"
+    return stage, f"data again {took:.1f} s after the end; reported: {stage.told(0)['btcusdt@depth@100ms'] or 'a new beginning'}; {stage.resets()} resets"
 
 
 CASES = {

@@ -74,7 +74,7 @@ def main(options):
         cluster.engine.link.release()
         engines.wait("the far readers are told that streams are back", lambda: all(far.of(stream, "recover", behind=behind) for stream in STREAMS), 40)
         methods = {data["method"] for stream in STREAMS for data in far.of(stream, "recover", behind=behind)}
-        print(f"the link was cut for 6 s: told {', '.join(sorted(methods))}", flush=True)
+        print(f"the link was cut for 6 s: reported {', '.join(sorted(methods))}", flush=True)
         behind = len(far.events)
         cluster.feeder().kill()
         engines.wait("the far readers are told of the takeover", lambda: all(far.of(stream, "recover", behind=behind) for stream in STREAMS), 40)
