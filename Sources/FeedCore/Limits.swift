@@ -123,3 +123,99 @@ public struct HostCount: Sendable, Equatable {
     /// Creates counts; one of each by default.
     public init(webSocket: Int = 1, rest: Int = 1) { (self.webSocket, self.rest) = (max(1, webSocket), max(1, rest)) }
 }
+
+extension Cadence {
+    /// The number of gaps needed before the bound is used.
+    static let lesson = 16
+    /// The margin beyond twice the longest gap, for the scheduling of two machines.
+    static let margin: Int64 = 600_000_000
+}
+
+extension Connection {
+    /// How long a connection must live before the backoff starts over.
+    static let proof = Duration.milliseconds(500)
+}
+
+extension ConnectionPool {
+    /// The largest number of lines to an upstream.
+    static let mostLines = 4
+}
+
+extension EarlyBars {
+    /// The most trades that wait for a message of the venue that names one of them.
+    static let mostTrades = 1_000
+}
+
+extension Freshness {
+    /// How late a message may be beyond two periods, and the shortest wait for a REST answer. Both make sure that readers are informed within two
+    /// seconds of a doubt.
+    static let lateness: Int64 = 1_400_000_000
+    static let shortestWait: Int64 = 1_400_000_000
+    /// How long to wait for data on the socket that REST already has: both may be in transit at the same time.
+    static let grace: Int64 = 750_000_000
+    /// Before the cadence is known, REST verifies a silence after this part of the ceiling: 5 s, or 25 s for trades. Nothing else shows that a
+    /// subscription delivers.
+    static let firstPart: Int64 = 12
+}
+
+extension LineHealth {
+    /// A copy that lags by more than this is late: the line delivers old data.
+    static let latenessBound = Duration.milliseconds(250)
+    /// How long to wait for a copy before it counts as missing.
+    static let copyPatience = Duration.seconds(1)
+    /// A line is not blamed for this long after it opened: messages that the venue sent before it accepted the subscription may arrive on other lines
+    /// later.
+    static let grace = Duration.seconds(3)
+    /// The number of copies of which the lag is remembered.
+    static let sampleLimit = 128
+    /// The points at which a line is replaced: a late copy adds one, a missing copy adds four, and a copy in time removes one.
+    static let most = 16
+}
+
+extension OrderBook {
+    /// If this many events arrive without a snapshot, none will arrive.
+    static let bufferLimit = 10_000
+}
+
+extension Punctuality {
+    /// If a deadline is this late, nanoseconds, the process was suspended.
+    static let tolerableLateness: Int64 = 400_000_000
+    /// The longest time after a suspension in which silence is not judged, nanoseconds.
+    static let longestGrace: Int64 = 1_000_000_000
+    /// The longest time after a suspension in which messages from before it may be unread, nanoseconds.
+    static let longestBacklog: Int64 = 5_000_000_000
+}
+
+extension StreamMachine {
+    /// How long after the end of a bar a trade of it may still arrive, ms. REST is asked after that.
+    static let barPatience: Int64 = 100
+    /// How often REST is asked after the end of a bar; the last time is half a minute after it.
+    static let mostQuestions = 8
+    /// How many symbols without rows are remembered at a time.
+    static let mostLeftOut = 1_000
+    /// Checks are aligned to 100 ms, so that many streams share one pass.
+    static let lookInterval: Int64 = 100_000_000
+    /// How often REST is asked about a silent stream whose contract is not traded. A new list may also say that trading has begun again.
+    static let idleInterval = Duration.seconds(5)
+    /// Time until an inquiry is retried that could not be sent or got no answer, 500 ms.
+    static let inquiryRetry = Duration.milliseconds(500)
+    /// How old the list may be while a stream has stalled, and while REST confirms its silence. A list of a venue has a megabyte or more.
+    static let listingAgeInDoubt = Duration.seconds(5)
+    static let listingAgeInCalm = Duration.seconds(300)
+    /// How old the list may be while it says that a contract is halted. Only the list says when trading begins again.
+    static let listingAgeInHalt = Duration.seconds(60)
+}
+
+extension ValueMerge {
+    /// How many messages a line may be behind the others before its messages count as news.
+    static let limit = 256
+}
+
+extension VenueClock {
+    /// How much times of different streams may differ, and how far ahead a real time can be, ms.
+    package static let tolerance: Int64 = 60_000
+    /// How many times in a row must be ahead or behind before they are accepted; fewer while no other time agrees with the first one.
+    static let conviction = (ahead: 3, behind: 20, behindTheFirst: 3)
+    /// How long the time that is furthest ahead counts, ms: one or two of these. A single wrong time is forgotten then, and a slow clock is followed.
+    static let window: Int64 = 10_000
+}

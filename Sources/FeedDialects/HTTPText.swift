@@ -1,7 +1,5 @@
 /// The beginning of a server's text, for an error message.
 package enum Excerpt {
-    /// Its maximum size in bytes.
-    package static let maximumBytes = 512
 }
 
 extension Sequence<UInt8> {

@@ -2,8 +2,6 @@
 package enum UTCTime {
     /// The last millisecond of the year 9999, ms since 1970 UTC, which is the last time in RFC 3339.
     package static let latest: Int64 = 253_402_300_799_999
-    /// The longest wait that a server may ask for, ms: 30 days.
-    package static let longestWait: Int64 = 2_592_000_000
 
     /// Parses an integer of ms since 1970 UTC, or a time of RFC 3339 §5.6. Nil for anything else, and for times before 1970 or after 9999.
     package static func read(_ text: String) -> Int64? {

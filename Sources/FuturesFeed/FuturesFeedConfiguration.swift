@@ -28,9 +28,6 @@ public struct FuturesFeedConfiguration: Sendable {
     /// Records the venue's messages unchanged; nil for no recording.
     package var recorder: (any FrameRecorder)?
 
-    /// The largest number of upstreams besides the first one. A socket keeps the place of its venue in one byte.
-    package static let mostUpstreams = 200
-
     /// Creates a configuration with the defaults.
     public init(
         venue: FuturesVenue = .aster, linger: Duration = .seconds(60), pingInterval: Duration = .seconds(3),

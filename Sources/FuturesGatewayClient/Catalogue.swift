@@ -6,8 +6,6 @@ struct Catalogue {
     private var patterns: [(pattern: String, keep: Int?)] = []
     private var ages: [String: (id: String, unverifiedMs: Int64)] = [:]
     private var askedAt = Instant(nanoseconds: 0)
-    /// No gateway keeps more.
-    static let most = 1_000_000
 
     init() {}
 

@@ -20,9 +20,6 @@ final class EventConnection: NSObject, URLSessionDataDelegate, Sendable {
         var isCancelled = false
     }
 
-    /// The maximum length of a problem document.
-    private static let longestProblem = 1 << 16
-
     private let url: String
     private let tell: @Sendable (Arrival) -> Void
     private let state = Guarded(State())

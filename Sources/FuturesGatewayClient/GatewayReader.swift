@@ -51,11 +51,6 @@ struct GatewayReader {
         var lastHeard: Instant
     }
 
-    /// The maximum number of streams of a connection.
-    static let mostStreams = 200
-    /// The gateway sends something at least every 15 s.
-    static let silence = Duration.seconds(40)
-
     var now = Instant(nanoseconds: 0)
     var effects: [Effect] = []
     var streams: [FuturesServiceStreamName: ReadStream] = [:]

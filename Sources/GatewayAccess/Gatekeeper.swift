@@ -28,7 +28,6 @@ public final class Gatekeeper: Sendable {
         var refusals: [RefusalReason: UInt64] = [:]
     }
 
-    private static let maximumVerified = 4096
     let state: Mutex<State>
 
     /// - Parameter maximumAccounts: How many keys, and how many addresses, have their own accounts.

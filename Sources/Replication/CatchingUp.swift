@@ -2,10 +2,6 @@ import FeedCore
 
 /// The check of a node that has read the log, or the claim of a new writer: does the log have more, and how old is its newest record?
 struct CatchingUp: Sendable {
-    /// How long the node waits for the leader's answer, and then for a new record.
-    private static let patience = Duration.seconds(2)
-    /// How long it waits before it asks a leader again that could not answer.
-    private static let pause = Duration.milliseconds(250)
     /// When the next step is due: to serve without a new record, or to ask again.
     private(set) var deadline: Instant
     /// Where the log ended; nil until the leader has answered.

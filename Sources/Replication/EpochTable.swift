@@ -29,8 +29,6 @@ package struct EpochTable: Sendable, Equatable {
         case isDoubtful
     }
 
-    private static let mostEpochs = 64
-
     /// Oldest first; the last one is the current epoch.
     package private(set) var epochs: [Epoch] = []
     /// The number of the newest event.

@@ -19,10 +19,6 @@ extension FeedMirror {
         }
     }
 
-    /// A cluster that elects a leader is silent this long, and then no other node is better, ms.
-    private static let longSilence: Int64 = 5_000
-    private static let longLag: Int64 = 2_000
-
     /// Starts over because the log has lost events that readers have.
     mutating func begin(with fresh: MirrorView, _ cause: ResetCause) {
         // No reader has contents yet, so there is no outage to report.

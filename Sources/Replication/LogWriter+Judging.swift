@@ -49,8 +49,6 @@ extension LogWriter {
         }
     }
 
-    private static let mostFetches: UInt64 = 255
-
     private mutating func fetch(_ first: UInt64, upTo last: UInt64, of end: UInt64) {
         phase = .reading(Look(id: lastID + 1, first: first, last: end, bodies: Array(repeating: nil, count: Int(last - first) + 1)))
         for sequence in first...last {

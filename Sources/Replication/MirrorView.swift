@@ -58,9 +58,6 @@ package struct MirroredStream: Sendable {
         if incidents.count > Self.mostIncidents { incidents.removeFirst() }
     }
 
-    /// The core keeps no more either.
-    private static let mostIncidents = 100
-
     /// Applies an event's record, and adds the events to deliver.
     fileprivate mutating func take(
         _ record: FeedRecord, _ id: EventID, _ now: Instant, _ clock: WriterClock, _ limit: (FuturesServiceStreamName) -> Int,
@@ -121,9 +118,6 @@ package struct MirroredStream: Sendable {
         let late = clock.age(of: end.at, now)
         return late < Self.noticeable ? own : max(own, told.addingReportingOverflow(late).partialValue)
     }
-
-    /// A shorter delay is usual, ms. Every node then reports the ingest's own duration.
-    private static let noticeable: Int64 = 100
 
     /// Applies the stream's state from the log. An outage that this node reported first keeps its beginning until it ends.
     mutating func settle(isLost: Bool) {

@@ -15,8 +15,6 @@ package struct MirroredContent: Sendable {
     private var unread: [[UInt8]] = []
     private var merged = MergedContent()
 
-    private static let mostUnread = 64
-
     package init() {}
 
     /// Adds the data of an event.

@@ -199,8 +199,6 @@ package enum IncidentsRecord {
 
 /// Streams whose content was verified without an event: `<name> <ms since 1970 UTC> …`.
 package enum VerifiedRecord {
-    private static let most = 2_000
-
     /// - Parameter times: The times of verification, ms since 1970 UTC by the ingest's clock.
     package static func records(_ times: [(name: FuturesServiceStreamName, at: Int64)]) -> [FeedRecord] {
         stride(from: 0, to: times.count, by: most).map { start in

@@ -51,9 +51,6 @@ package struct PastFeed: Sendable {
         view.restored.removeAll()
     }
 
-    /// How much later than its receipt an event may be written, ms, on a heavily overloaded machine.
-    package static let longestDelay: Int64 = 10_000
-
     /// The message with unwanted records combined into one, up to the first record that was received too late.
     private mutating func wanted(of message: LogMessage, _ isBefore: Bool) -> LogMessage {
         guard let only else { return message }

@@ -5,7 +5,6 @@ package import FeedCore
 /// Among the recent messages, the one with the shortest transit time shows the clock best. If every recent message was slow, the clock uses the
 /// measured transit time instead.
 package struct WriterClock: Sendable, Equatable {
-    private static let period: Int64 = 30_000
     /// The offset from the writer's wall clock to this node's monotonic clock, ms: the smallest of this period, and of the previous one.
     private var offset: Int64?
     private var lastOffset: Int64?

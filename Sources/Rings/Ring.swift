@@ -41,7 +41,6 @@ package struct Ring: ~Copyable {
     /// The oldest drop that some thread may not know, and the newest one.
     private var firstDrop: Drop?
     private var lastDrop: Drop?
-    private static let mostGoneNotices = 16
 
     /// - Parameters:
     ///   - floor: The newest event of any stream when the ring is created.
@@ -58,9 +57,6 @@ package struct Ring: ~Copyable {
         let memory = RingMemory(capacity: Self.leastBytes, entryCapacity: Self.leastEvents)
         view = RingView(RingView.Extent(floor: floor), memory, ownEndCount: ownEnd.count)
     }
-
-    private static let leastBytes: UInt64 = 4096
-    private static let leastEvents: UInt64 = 16
 
     package var size: RingQuota.Size {
         let newest = view.firstOrdinal < view.endOrdinal ? view.extent.endOffset - view[view.endOrdinal - 1].start : 0

@@ -24,8 +24,8 @@ def product(code):
     return int(words[0]) << (int(words[1]) if len(words) > 1 else 0)
 
 
-def setting(name):
-    return int(found(rf'Setting\.number\(\s*"{name}",[^"]*default: ([\d_]+)', "Sources/futures-gateway/Configuration/ServeSettings.swift", re.S).replace("_", ""))
+def deadline(name):
+    return found(rf"{name}: Duration = \.seconds\((\d+)\)", "Sources/MicroHTTP/Server/HTTPServerConfiguration.swift")
 
 
 class SecurityTests(unittest.TestCase):
@@ -37,19 +37,20 @@ class SecurityTests(unittest.TestCase):
             self.assertIn(sentence, security)
 
     def test_deadlines(self):
-        silence = found(r"keepAliveIdle: Duration = \.seconds\((\d+)\)", "Sources/MicroHTTP/Server/HTTPServerConfiguration.swift")
-        self.says(f"{setting('header-deadline')} s for a head, {setting('body-deadline')} s for a body (`header-deadline`, `body-deadline`); {silence} s idle")
+        self.says(
+            f"{deadline('headerDeadline')} s for a head, {deadline('bodyDeadline')} s for a body (`header-deadline`, `body-deadline`); "
+            f"{deadline('keepAliveIdle')} s idle")
 
     def test_sizes_of_requests(self):
-        target = product(found(r"maximumTargetBytes = ([\d_<< ]+)", "Sources/MicroHTTP/Request/RequestGuard.swift"))
-        head = product(found(r"static let connectionMemory = ([\d_<< ]+)", "Sources/MicroHTTP/Server/HTTPServer.swift")) - int(
+        target = product(found(r"maximumTargetBytes = ([\d_<< ]+)", "Sources/MicroHTTP/Limits.swift"))
+        head = product(found(r"static let connectionMemory = ([\d_<< ]+)", "Sources/MicroHTTP/Limits.swift")) - int(
             found(r"maximumHeadMemory = HTTPServer.connectionMemory - (\d+)", "Sources/MicroHTTP/Request/RequestGuard.swift"))
-        body = product(found(r"static let maximumBodyBytes = ([\d_<< ]+)", "Sources/FuturesGateway/Agents/AgentHandlers.swift"))
+        body = product(found(r"static let maximumBodyBytes = ([\d_<< ]+)", "Sources/FuturesGateway/Limits.swift"))
         usual = product(found(r"maximumBodyBytes: Int = ([\d_<< ]+)", "Sources/MicroHTTP/Server/HTTPServerConfiguration.swift"))
         self.says(f"{target >> 10} KiB of address, {head >> 10} KiB of head; {usual >> 10} KiB of body, {body >> 10} KiB on `/mcp`")
 
     def test_readers_that_do_not_read(self):
-        stopped = found(r"stoppedReader: Duration = \.seconds\((\d+)\)", "Sources/FuturesGateway/GatewayConfiguration.swift")
+        stopped = found(r"stoppedReader: Duration = \.seconds\((\d+)\)", "Sources/FuturesGateway/Limits.swift")
         self.says(f"`slow` after {stopped} s")
 
     def test_messages_and_answers_of_the_venue(self):

@@ -45,9 +45,6 @@ struct OrderBook: Sendable {
         case standing
     }
 
-    /// If this many events arrive without a snapshot, none will arrive.
-    static let bufferLimit = 10_000
-
     // A call of an accessor that is not inlined copies the book's values.
     private var phase = Phase.buffering([])
     private var bids: BookSide

@@ -144,9 +144,6 @@ struct Connection: Sendable {
     /// Whether it has lived long enough to show that the upstream accepts it.
     private func isProven(_ now: Instant) -> Bool { openedAt + Self.proof <= now }
 
-    /// How long a connection must live before the backoff starts over.
-    private static let proof = Duration.milliseconds(500)
-
     /// Retires the connection, because no stream is read from it. A later use starts over, with the host that last delivered data and without the
     /// backoff of earlier failures.
     mutating func retire() {

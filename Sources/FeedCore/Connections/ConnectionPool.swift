@@ -1,9 +1,6 @@
 /// The connections to all upstreams. The pool chooses the connection of each stream, the host and the time of each attempt, and the order of
 /// control messages. It finds dead connections and replaces old ones. It knows streams only by their index. `FeedCore` decides about their content.
 struct ConnectionPool: Sendable {
-    /// The largest number of lines to an upstream.
-    static let mostLines = 4
-
     let configuration: FeedCore.Settings
     var random: SplitMix64
     var connections: [Connection] = []

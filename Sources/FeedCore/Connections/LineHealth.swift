@@ -1,17 +1,6 @@
 /// The health of one of several lines to an upstream. It is measured by the line's copies of messages: how often its copy was first, how late it was
 /// otherwise, and how many copies were missing.
 struct LineHealth: Sendable {
-    /// A copy that lags by more than this is late: the line delivers old data.
-    static let latenessBound = Duration.milliseconds(250)
-    /// How long to wait for a copy before it counts as missing.
-    static let copyPatience = Duration.seconds(1)
-    /// A line is not blamed for this long after it opened: messages that the venue sent before it accepted the subscription may arrive on other lines
-    /// later.
-    static let grace = Duration.seconds(3)
-    private static let sampleLimit = 128
-    /// The points at which a line is replaced: a late copy adds one, a missing copy adds four, and a copy in time removes one.
-    private static let most = 16
-
     /// How many messages it delivered first.
     private(set) var wins: UInt64 = 0
     /// By how much its latest copies lagged, nanoseconds; zero if it was first.

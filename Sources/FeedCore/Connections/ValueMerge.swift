@@ -1,9 +1,6 @@
 /// Merges what several lines deliver of a stream whose messages have no number. A copy is identified by its value and its position, because each line
 /// delivers messages in the venue's order.
 struct ValueMerge: Sendable {
-    /// How many messages a line may be behind the others before its messages count as news.
-    static let limit = 256
-
     /// The newest messages; if their time orders them, only those of the newest time.
     private var recent: [FeedRows] = []
     /// The time of the newest message.

@@ -5,11 +5,6 @@
 /// of gaps per stream instead of two numbers. A silence that turned out to be normal counts as a gap like any other. A market that becomes quiet
 /// therefore raises the bound, and each doubt comes at least twice as late as the previous one.
 struct Cadence: Sendable {
-    /// The number of gaps needed before the bound is used.
-    private static let lesson = 16
-    /// The margin beyond twice the longest gap, for the scheduling of two machines.
-    private static let margin: Int64 = 600_000_000
-
     private var longestGap: Int64 = 0
     private var gaps = 0
 

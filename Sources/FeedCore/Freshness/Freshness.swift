@@ -14,13 +14,6 @@ public enum StreamRhythm: Sendable, Equatable {
 /// The freshness of one stream: when its content was last verified to be the newest, and how long its silence still counts as normal. A value without
 /// IO; its owner sends the inquiries and reports the results.
 struct Freshness: Sendable {
-    /// How late a message may be beyond two periods, and the shortest wait for a REST answer. Both make sure that readers are informed within two
-    /// seconds of a doubt.
-    private static let lateness: Int64 = 1_400_000_000
-    private static let shortestWait: Int64 = 1_400_000_000
-    /// How long to wait for data on the socket that REST already has: both may be in transit at the same time.
-    private static let grace: Int64 = 750_000_000
-
     /// A REST request to verify a silent stream.
     struct Inquiry: Sendable {
         let attempt: UInt64
@@ -103,10 +96,6 @@ struct Freshness: Sendable {
     /// The longest silence without a fault. Before the cadence is known, a silence is verified early, but not yet a fault.
     @inline(__always)
     private var longest: Int64 { cadence.patience(atMost: ceiling, atFirst: ceiling) }
-
-    /// Before the cadence is known, REST verifies a silence after this part of the ceiling: 5 s, or 25 s for trades. Nothing else shows that a
-    /// subscription delivers.
-    private static let firstPart: Int64 = 12
 
     /// Since when the stream has been silent.
     @inline(__always)

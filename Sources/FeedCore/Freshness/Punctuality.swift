@@ -1,12 +1,5 @@
 /// Whether the process runs on time. After a suspension, unread messages may be as old as the suspension, and silence means nothing for a while.
 struct Punctuality: Sendable {
-    /// If a deadline is this late, nanoseconds, the process was suspended.
-    private static let tolerableLateness: Int64 = 400_000_000
-    /// The longest time after a suspension in which silence is not judged, nanoseconds.
-    private static let longestGrace: Int64 = 1_000_000_000
-    /// The longest time after a suspension in which messages from before it may be unread, nanoseconds.
-    private static let longestBacklog: Int64 = 5_000_000_000
-
     /// Silence is not judged before this moment, because messages that arrived during the suspension are still unread.
     private(set) var judgesFrom = Instant(nanoseconds: 0)
     /// The last moment before the suspension at which the process was on time, and the end of the suspension.

@@ -3,11 +3,6 @@
 ///
 /// This machine's wall clock is not used, because it may be wrong by hours. Only its monotonic clock extrapolates the venue's time between messages.
 package struct VenueClock: Sendable {
-    /// How much times of different streams may differ, and how far ahead a real time can be, ms.
-    package static let tolerance: Int64 = 60_000
-    /// How many times in a row must be ahead or behind before they are accepted; fewer while no other time agrees with the first one.
-    private static let conviction = (ahead: 3, behind: 20, behindTheFirst: 3)
-
     enum Judgement {
         case plausible
         /// Too far ahead to be accepted.
@@ -17,8 +12,6 @@ package struct VenueClock: Sendable {
     }
 
     private typealias Reading = (time: Int64, at: Instant)
-    /// How long the time that is furthest ahead counts, ms: one or two of these. A single wrong time is forgotten then, and a slow clock is followed.
-    private static let window: Int64 = 10_000
 
     private var reference: Reading?
     /// The times that are furthest ahead in this window and in the one before.

@@ -48,11 +48,6 @@ extension StreamMachine {
         freshness.inquire(request(.newest, &feed), feed.now.instant)
     }
 
-    /// How long after the end of a bar a trade of it may still arrive, ms. REST is asked after that.
-    static let barPatience: Int64 = 100
-    /// How often REST is asked after the end of a bar; the last time is half a minute after it.
-    private static let mostQuestions = 8
-
     /// Closes bars of an answer that had ended when it was requested.
     func closeEnded(_ bars: inout [Kline], askedAt: Instant, _ feed: borrowing FeedContext) {
         guard content.openBarEnd != nil, let time = feed.upstreams[traits.upstream].clock.time(at: askedAt) else { return }

@@ -89,9 +89,6 @@ extension StreamMachine {
         drop(&feed) { unreadable.contains($0) }
     }
 
-    /// How many symbols without rows are remembered at a time.
-    static let mostLeftOut = 1_000
-
     /// Whether a list of all symbols lacks a row that the venue's answer lacked or that could not be read, and that has not arrived since.
     func lacksRows(_ feed: borrowing FeedContext) -> Bool {
         guard !leftOutSymbols.isEmpty else { return false }

@@ -28,10 +28,6 @@ package struct FuturesDialect: Dialect {
             isPolled: poll(of: name) != nil || name.channel == .markets)
     }
 
-    /// The maximum number of a book's levels, and of trades, in one REST answer.
-    static let bookDepth = 1000
-    static let backfillLimit = 1000
-
     private func endpoint(_ name: FuturesServiceStreamName) -> Int {
         switch name.channel {
         case .bookTicker, .depth, .partialDepth, .rpiDepth, .trade: venue.bookEndpoint

@@ -19,9 +19,6 @@ package struct GraphQLDialect: Dialect {
             answersPings: upstream.transport == .webSocket)
     }
 
-    /// A common server's maximum number of subscriptions per socket.
-    private static let operationsPerSocket = 100
-
     private func local(_ name: FuturesServiceStreamName) -> String? {
         guard let (upstream, stream) = name.upstream, upstream == self.name else { return nil }
         return String(stream)

@@ -1,24 +1,5 @@
 import FeedCore
 
-/// The numbers of Hyperliquid, from its documentation of rate limits and time-outs.
-enum HyperliquidLimits {
-    /// The server closes a socket on which it has sent nothing for 60 s.
-    static let heartbeat = Duration.seconds(50)
-    /// The streams of a socket. An address may have 1,000 subscriptions on 10 sockets.
-    static let streamsPerSocket = 500
-    /// A book or the middle prices are sent with each block that is at least 0.5 s after the previous message. After two of these periods without
-    /// a message, they are stale.
-    static let period = Duration.seconds(5)
-    /// How often the contexts of all contracts are requested. A request has the weight 20.
-    static let contexts = Duration.seconds(10)
-    /// The request weight that an address has in a minute.
-    static let weight = 1200
-    /// The trades that are kept. Each subscription repeats the newest 30; REST has only the newest ten.
-    static let trades = 500
-    /// The bars that are requested and kept.
-    static let bars = 500
-}
-
 /// Hyperliquid as a dialect. A stream is a coin and a channel, such as `hyperliquid:BTC@book`; its content is the venue's own object, or a list of them.
 ///
 /// Messages have no numbers. A book, the best prices, a context and the middle prices are whole with each message, so nothing can be missing in them.

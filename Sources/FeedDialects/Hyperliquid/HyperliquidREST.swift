@@ -5,9 +5,6 @@ struct HyperliquidREST: UpstreamREST {
     let dialect: HyperliquidDialect
     let upstream: Int
 
-    /// The weights are from the venue's documentation of rate limits.
-    private static let weight = 20
-    static let bookWeight = 2
     /// 20, and 1 for each 60 bars.
     static let barsWeight = weight + (HyperliquidLimits.bars + 59) / 60
     /// 20, and 1 for each 20 trades. The venue returns the newest ten.

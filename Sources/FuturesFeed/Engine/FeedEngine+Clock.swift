@@ -9,10 +9,6 @@ extension FeedEngine {
         var last: (difference: ClockDifference?, at: Instant)?
     }
 
-    /// How long a comparison is valid, nanoseconds: two clocks that differ by one part in 50,000 drift apart by 0.6 ms in that time.
-    private static let validity: Int64 = 30_000_000_000
-    private static let requests = 4
-
     package func compareClock(_ done: @escaping @Sendable (ClockDifference?) -> Void) {
         let now = Moment.current.instant
         if let last = performer.value.clock.last, now.nanoseconds &- last.at.nanoseconds < Self.validity { return done(last.difference) }

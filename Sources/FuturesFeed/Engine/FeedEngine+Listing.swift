@@ -5,12 +5,6 @@ import NIOCore
 
 /// Each venue's list of symbols: read at the start, every hour, and soon after a request for a symbol that it lacks.
 extension FeedEngine {
-    /// How old the list may be when a requested symbol is missing from it.
-    static let listingRefresh = Duration.seconds(30)
-    /// The time between two readings of the list. New symbols appear at any time.
-    private static let listingInterval = TimeAmount.hours(1)
-    private static let longestListingRetry = Duration.seconds(60)
-
     /// Reads the lists now and every hour; after a failure sooner.
     package func loadListings() {
         for upstream in parts.indices { loadListing(of: upstream, retryAfter: .seconds(5)) }

@@ -15,9 +15,6 @@ package struct RelayedAnswer: Sendable {
         guard let time else { return .milliseconds(max(0, relay.keep.atLeast &- ageMs)) }
         return .milliseconds(max(0, relay.keep.end(of: body, from: time &- ageMs) &- time))
     }
-
-    /// How long a refusal of the venue is kept.
-    private static let refusalLifetime = Duration.seconds(5)
 }
 
 /// A reader's request that is running at the venue or waits for its turn.

@@ -196,9 +196,6 @@ package final class FeedEngine: Sendable {
         swap(&performer.value.effects, &effects)
     }
 
-    /// The number of effects for which memory is kept.
-    private static let mostEffectsKept = 64
-
     /// Swaps the decided effects with an empty array. If there are none, sets the timer and returns false.
     private func take(_ effects: inout [FeedEffect]) -> Bool {
         let deadline = state.withLockedValue { state in
@@ -274,9 +271,6 @@ package final class FeedEngine: Sendable {
         let held = WallClock.coarseMilliseconds &- update.content.receivedAt
         return Self.heldBackMs.contains(held) ? receivedAt + .milliseconds(-held) : receivedAt
     }
-
-    /// A shorter delay means a late thread, a longer one an adjusted clock.
-    private static let heldBackMs: ClosedRange<Int64> = 100...60_000
 
     /// Checks again before the call: a reader that unsubscribed or paused in the meantime is not called.
     private func deliver(_ event: FeedEvent, to id: ObserverID) {

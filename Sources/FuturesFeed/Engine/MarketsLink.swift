@@ -5,8 +5,6 @@ import NIOCore
 /// Replaces a connection for the stream `!markets`: each second, the table of all contracts is made from streams of all venues, and treated as a
 /// message. While the stream is subscribed, so are those streams.
 final class MarketsLink: UpstreamLink {
-    private static let interval = TimeAmount.seconds(1)
-
     private let engine: FeedEngine
     private let id: ConnectionID
     private var name: FuturesServiceStreamName?

@@ -38,7 +38,7 @@ public struct ClusterConfiguration: Sendable {
     /// Creates a configuration. `mistakes` describes errors in it.
     public init(
         role: Role, servers: [String], name: String = "gateway", user: (name: String, password: String)? = nil, nkeySeed: String? = nil,
-        trust: String? = nil, standbyDelay: Duration = .seconds(1), isHotStandby: Bool = false, replicas: Int = 3
+        trust: String? = nil, standbyDelay: Duration = standardStandbyDelay, isHotStandby: Bool = false, replicas: Int = standardReplicas
     ) {
         (self.role, self.servers, self.name, self.user) = (role, servers, name, user)
         (self.nkeySeed, self.trust, self.standbyDelay) = (nkeySeed, trust, standbyDelay)

@@ -31,15 +31,6 @@ final class LogIngest {
         var heardAt = NIODeadline.now()
     }
 
-    /// The demand of a node ends after this time without a message from it.
-    private static let patience = TimeAmount.seconds(15)
-    /// The interval of `tell`.
-    static let period = TimeAmount.milliseconds(500)
-    /// The maximum size of the venue's answers that are kept for other nodes.
-    private static let keptBytes = 64 << 20
-    /// The number of periods in which each stream's checkpoint is written once.
-    private static let checkpointPeriods = 40
-
     /// Nil if the log does not end with the claim.
     ///
     /// - Parameter shadow: The streams that this node maintained as a standby; its engine becomes the log's feed.

@@ -25,9 +25,6 @@ struct ShadowFeed {
 }
 
 extension LogNode {
-    /// The takeover waits in these steps, and for at most this many, for messages still in transit to the shadow.
-    private static let shadowPatience = (step: TimeAmount.milliseconds(50), steps: 4)
-
     func lead(_ claim: LogRecord) {
         if awaitShadow(claim) { return }
         guard let ingest = LogIngest(self, claim, state.value.role.shadow) else {

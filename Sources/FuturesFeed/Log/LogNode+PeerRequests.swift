@@ -24,12 +24,6 @@ struct PeerRequests {
     var rests: [String: (bytes: [UInt8], until: Instant)] = [:]
     /// Answers other nodes' questions.
     var answering: (@Sendable ([UInt8], @escaping @Sendable ([UInt8]) -> Void) -> Void)?
-
-    /// By default, servers accept one megabyte per message.
-    static let partBytes = 512 << 10
-    static let restPatience = Duration.seconds(30)
-    /// The time before a question is repeated that no server delivered.
-    static let retry = Duration.milliseconds(100)
 }
 
 extension LogNode {

@@ -66,9 +66,6 @@ package final class LogNode: Sendable {
         var isAppended: (() -> Void)?
     }
 
-    /// How often a node repeats its demand.
-    static let demandPeriod = Duration.seconds(5)
-
     package let dialect: any Dialect
     /// The upstreams' own dialects, in the order of the upstreams.
     package let parts: [any Dialect]

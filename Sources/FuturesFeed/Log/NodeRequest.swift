@@ -17,8 +17,6 @@ enum NodeRequest: Equatable {
 
     /// Precedes the name of a stream whose venue's messages are needed.
     private static let messageMark = "="
-    /// More names than any node needs.
-    private static let mostNames = 100_000
 
     /// Lines of text: the kind of request, then its arguments.
     var bytes: [UInt8] {
@@ -82,9 +80,6 @@ struct AnswerPart {
     let number: Int
     let count: Int
     let body: ArraySlice<UInt8>
-
-    /// A REST answer has at most 64 MiB, and so have its parts together.
-    private static let mostParts = 256
 
     init(node: String, token: String, number: Int, count: Int, body: ArraySlice<UInt8>) {
         (self.node, self.token, self.number, self.count, self.body) = (node, token, number, count, body)

@@ -8,9 +8,6 @@ public struct ReplayConfiguration: Sendable, Equatable {
         case steps
     }
 
-    /// The fastest speed.
-    public static let fastest = 10_000.0
-
     /// The tape's directory. It is only read.
     public var directory: String
     /// The first moment, ms since 1970 UTC; nil for the beginning of the tape.

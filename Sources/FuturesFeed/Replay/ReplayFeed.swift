@@ -48,12 +48,8 @@ package final class ReplayFeed: Sendable {
         var first: ((ReplayClock, Instant) -> ReplayClock.Goal)?
     }
 
-    /// How many bytes are played before the readers must have them.
-    private static let portion = 256 << 10
     /// The time of a status is less exact than that of a content, ms.
     private static let sameMoment: Int64 = 100
-    /// How many records are played before other work has its turn.
-    private static let turn = 512
 
     package let dialect: any Dialect
     /// The upstreams' own dialects, in the order of the upstreams.

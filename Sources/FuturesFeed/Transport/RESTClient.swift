@@ -24,9 +24,6 @@ package struct RESTResponse: Sendable {
 
 /// Sends requests over pooled HTTP/1.1 connections. It follows no redirects, accepts gzip and deflate, and returns every status as a response.
 package final class RESTClient: Sendable {
-    /// The largest body after decompression, in bytes.
-    package static let maximumBodyBytes = 64 << 20
-
     private let proxies: ProxySettings
     /// One client per proxy, and one without.
     private let clients: [ProxySettings.Server?: HTTPClient]

@@ -11,13 +11,6 @@ struct AgentHandlers: Sendable {
     let loops: [EventStreamLoop]
     let tally = AgentTally()
 
-    /// The maximum size of a request body. It suffices for a subscription to 200 streams and for every client's description of itself.
-    static let maximumBodyBytes = 16 << 10
-    /// How long a list may be cached that changes only with the program version, ms.
-    private static let constantFor = 3_600_000
-    /// The maximum number of resources on one page of their list.
-    private static let page = 200
-
     static let instructions = """
         Live market data of futures venues. Every answer says how current it is: state is live if the value is verified as current, ageMs is the time \
         since it changed, unverifiedMs the time since there was evidence that nothing newer exists. If a value is not live, the tool returns an error; \

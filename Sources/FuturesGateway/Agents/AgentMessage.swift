@@ -11,7 +11,6 @@ struct AgentMessage: Sendable {
 
     private static let versionKey = "io.modelcontextprotocol/protocolVersion"
     private static let capabilitiesKey = "io.modelcontextprotocol/clientCapabilities"
-    private static let longestID = 256
 
     /// The id as JSON text; nil for a notification, which gets no response.
     let id: String?

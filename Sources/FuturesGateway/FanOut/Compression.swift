@@ -17,9 +17,6 @@ struct Compression: ~Copyable {
         case alone
     }
 
-    /// The approximate maximum of bytes that are compressed at a time for one reader.
-    static let blockBytes = 64 << 10
-
     /// The groups. Readers of a group are sent its blocks.
     private(set) var groups = Slab<CompressionGroup>()
     private var indices: [CompressionGroup.Key: Int] = [:]

@@ -88,8 +88,6 @@ struct CompressionGroup: ~Copyable {
         }
     }
 
-    private static let historyBytes = 16 << 10
-
     /// Adds bytes that later blocks may refer to.
     private mutating func remember(_ bytes: UnsafeBufferPointer<UInt8>) {
         let rest = UnsafeBufferPointer(rebasing: bytes.suffix(Self.historyBytes))

@@ -55,8 +55,6 @@ extension EventFanOut {
         nextQueued = 0
     }
 
-    private static let turnsPerSweep = 512
-
     /// Sends a reader its missing data until its socket is full: first its private bytes, then its group's blocks or the events in the rings.
     func flush(_ client: inout EventClient, _ now: Int64) -> EventClient.Connection {
         guard !client.isBlocked, sendPrivate(&client, now) else { return .open }

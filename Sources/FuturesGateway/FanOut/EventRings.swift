@@ -221,9 +221,6 @@ final class EventRings: @unchecked Sendable {
         return ring
     }
 
-    /// The maximum number of bytes to copy. The feed waits in the meantime.
-    private static let mostCopied: UInt64 = 256 << 10
-
     // Memory.
 
     /// Limits the memory of all rings together, from the next event on. Call it from any thread.

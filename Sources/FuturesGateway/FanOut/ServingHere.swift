@@ -7,9 +7,6 @@ struct ServingHere {
     /// When the last of these events was received, monotonic nanoseconds.
     private var last: Int64 = 0
 
-    /// The shortest time between such events, nanoseconds. Sending to four readers takes a tenth of it.
-    static let pause: Int64 = 250_000
-
     init(mostReaders: Int) { self.mostReaders = mostReaders }
 
     mutating func allows(_ readers: Int, _ receivedAt: Int64) -> Bool {

@@ -22,7 +22,7 @@ extension ConnectionOptions {
         let sendsHeartbeatEvents = try request.flag("heartbeatEvent")
         let isPadded = try request.flag("pad")
         let tellsTimings = try request.flag("timings")
-        let wanted = try request.integer("heartbeat", 5...60)
+        let wanted = try request.integer("heartbeat", GatewayConfiguration.Events.heartbeats)
         let count = try request.integer("count", 1...1_000_000)
         let timeout = try request.integer("timeout", 1...86_400)
         let lastEventID = try request.lastEventID

@@ -7,10 +7,6 @@ import NIOCore
 struct MarketHandlers: Sendable {
     let hub: EventHub
 
-    /// How long a request waits for streams that have just been subscribed, unless `wait` says otherwise, seconds.
-    private static let patience = 5
-    private static let longestAsset = 32
-
     func list(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) throws(HTTPProblem) {
         try answer(.contracts(nil), request, responder, caller)
     }

@@ -8,10 +8,6 @@ struct ReplayHandlers: Sendable {
     let hub: EventHub
     let feed: ReplayFeed?
 
-    /// The longest step: a day.
-    private static let longestStep = 86_400_000
-    private static let mostRecords = 100_000_000
-
     /// `GET /replay`
     func overview(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) throws(HTTPProblem) {
         guard let feed else { throw Self.isLive }

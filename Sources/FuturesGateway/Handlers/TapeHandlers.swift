@@ -14,9 +14,6 @@ struct TapeHandlers: Sendable {
     let replays: Replays?
     let configuration: TapeConfiguration?
 
-    /// How long a request and a resuming reader wait for the tape. After that, the reader starts with new snapshots.
-    private static let patience = (request: TimeAmount.seconds(30), resume: TimeAmount.seconds(1))
-
     /// `GET /tape`
     func overview(_ request: HTTPRequest, _ responder: HTTPResponder, _ caller: Access.Caller) {
         read(responder, caller) { (reader, _) throws(TapeError) in

@@ -265,8 +265,6 @@ extension EventHub {
         feed.loop.assumeIsolated().scheduleTask(in: TimeAmount(Self.drainTick)) { self.sendOff(rest, ticks: max(1, ticks - 1)) }
     }
 
-    private static let drainTick = Duration.milliseconds(20)
-
     private func finishDraining() {
         let drained = state.value.drained
         state.value.drained = nil

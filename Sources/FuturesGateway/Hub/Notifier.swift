@@ -18,9 +18,6 @@ struct Notifier {
     /// The streams that changed in the current round.
     private var changed: Set<FuturesServiceStreamName> = []
 
-    /// The length of a round, which is the shortest time between two notifications of a stream.
-    static let round = TimeAmount.milliseconds(250)
-
     /// The number of listening agents.
     var count: Int { listeners.count }
 

@@ -6,12 +6,6 @@ import Rings
 ///
 /// A form is encoded once per change, and again after `lifetime`, because it contains its freshness.
 struct SnapshotCache {
-    /// How long the bytes of a snapshot are sent. Their ages are those at the end of this time, so that they are never below the true ones or those
-    /// in the header.
-    static let lifetime = Duration.milliseconds(100)
-    /// The maximum number of prepared responses per stream. Further request variants are answered by the hub until the stream changes.
-    static let mostPrepared = 512
-
     /// A snapshot's response bodies, by depth; depth 0 is the whole snapshot.
     private struct Bodies {
         let id: EventID

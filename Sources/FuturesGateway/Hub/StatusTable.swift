@@ -163,8 +163,6 @@ final class StatusTables: Sendable {
         var waiting: [@Sendable (StatusTable) -> Void] = []
     }
 
-    /// How long a table stays the newest, nanoseconds.
-    static let lifetime: Int64 = 100_000_000
     private let state = Mutex(State())
 
     /// Passes a table at most 0.1 s old to `use`, immediately or later from the feed's thread. Call it from any thread.

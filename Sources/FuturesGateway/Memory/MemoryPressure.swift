@@ -34,8 +34,4 @@ struct MemoryPressure: Sendable {
     }
 
     static func highMark(_ bytes: Int) -> Int { bytes / 5 * 4 }
-
-    /// The kernel memory of a reader whose socket is full: twice the send buffer of event streams.
-    private static let bytesPerReader = 256 << 10
-    private static let leastRingBytes = 4 << 20
 }

@@ -47,9 +47,6 @@ struct FanOutTally: Sendable {
     /// The turn after which to read the clock.
     private var mark = UInt64.max
 
-    /// The maximum number of measured rounds. On a machine that cannot keep up, further rounds are not measured.
-    private static let mostRounds = 256
-
     mutating func opened(_ format: EventFormat, isCompressed: Bool) {
         opened &+= 1
         readers[format.rawValue][isCompressed ? 1 : 0] += 1

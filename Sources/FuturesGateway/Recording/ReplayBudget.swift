@@ -2,9 +2,6 @@ import FeedCore
 
 /// The bandwidth of all replays together, in bytes sent. It does not depend on the number of replays, so live events are not delayed.
 struct ReplayBudget {
-    /// 200,000 events of 335 bytes per second. Two processors could do four times as much, but would leave nothing for live readers.
-    static let bytesPerSecond: Int64 = 64 << 20
-
     /// When the budget for everything sent so far is used up.
     private var paidUp = Instant(nanoseconds: 0)
 

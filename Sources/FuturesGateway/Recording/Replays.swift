@@ -13,8 +13,6 @@ struct ReplayOptions: Sendable {
     let speed: Double
     /// Whether the replay contains the missed events of a reader that resumes with an id older than the rings.
     var isResume = false
-
-    static let fastest = 10_000.0
 }
 
 /// Replays the tape to readers in pieces. A piece is read when the reader has accepted the previous one and its time has come. The tape's reading
@@ -29,14 +27,16 @@ final class Replays: Sendable {
         /// The worker's queue for its pieces.
         fileprivate let queue: TapeWorker.Queue
         fileprivate var replay: TapeReplay
-        /// The first moment of the past and when it was due; nil before the first piece.
-        fileprivate var began: (now: Instant, past: Int64)?
+        fileprivate var pace: ReplayPace
         /// The event after which it could not switch to live events, and how often.
         fileprivate var refused: (id: EventID?, times: Int) = (nil, 0)
 
         init(_ options: ReplayOptions, _ replay: TapeReplay, _ queue: TapeWorker.Queue) {
-            (self.options, self.replay, self.queue) = (options, replay, queue)
+            (self.options, self.replay, self.queue, pace) = (options, replay, queue, ReplayPace(speed: options.speed))
         }
+
+        /// The first moment of the past; nil if nothing is on the tape yet.
+        fileprivate var first: Int64? { if case .at(let from) = options.start { from } else { replay.firstAt } }
 
         /// The events that the request names and that are not on the tape yet.
         var ahead: [EventID] { replay.ahead }
@@ -46,15 +46,6 @@ final class Replays: Sendable {
     private let hub: EventHub
     private let plays = NIOLockedValueBox<[UInt64: Play]>([:])
     private let budget = NIOLockedValueBox(ReplayBudget())
-
-    private static let most = 32
-    /// How many readers may receive their missed events at the same time.
-    private static let mostResumes = 128
-    /// The fan-out thread also sends these pieces, and live readers wait for it in the meantime.
-    private static let pieceBytes = 32 << 10
-    private static let poll = TimeAmount.milliseconds(200)
-    /// How often a reader that has the whole tape is refused by the rings before it starts with new snapshots.
-    private static let mostRefusals = 50
 
     init(worker: TapeWorker, hub: EventHub) { (self.worker, self.hub) = (worker, hub) }
 
@@ -109,7 +100,7 @@ final class Replays: Sendable {
         let now = Moment.current.instant
         guard play.paidUp <= now else { return feed(play.number, in: .nanoseconds(play.paidUp.nanoseconds - now.nanoseconds)) }
         do throws(TapeError) {
-            let due = due(play)
+            let due = play.pace.due(now, from: play.first)
             let (bytes, next) = try play.replay.next(until: due, atMost: Self.pieceBytes, isLate)
             guard bytes.isEmpty else {
                 play.paidUp = budget.withLockedValue { $0.pay(bytes.count, now: now) }
@@ -117,7 +108,7 @@ final class Replays: Sendable {
             }
             switch next {
             case .piece: feed(play.number, in: .zero)
-            case .later(let at): feed(play.number, in: wait(play, Double(at - due)))
+            case .later(let at): feed(play.number, in: play.pace.wait(at - due))
             case .nothing where play.options.end == nil:
                 let last = play.refused.times < Self.mostRefusals ? play.replay.last : nil
                 hub.run { $0.goLive(play.number, after: last) }
@@ -131,9 +122,6 @@ final class Replays: Sendable {
         }
     }
 
-    /// How long after a moment everything received before it is on the tape, ms.
-    private static let patience: Int64 = 3000
-
     /// Whether everything up to this end is on the tape.
     private func isPast(_ end: TapeReplay.End?) -> Bool {
         switch end {
@@ -144,23 +132,5 @@ final class Replays: Sendable {
 
     private func end(_ play: Play) {
         hub.end(play.number, code: "replayed", reason: "Replay finished.")
-    }
-
-    /// The moment of the past up to which the reader may have events now.
-    private func due(_ play: Play) -> Int64 {
-        guard play.options.speed > 0 else { return .max }
-        let now = Moment.current.instant
-        guard let began = play.began else {
-            let first: Int64? = if case .at(let from) = play.options.start { from } else { play.replay.firstAt }
-            guard let first else { return .max }
-            play.began = (now, first)
-            return first
-        }
-        let passed = Double(now.nanoseconds - began.now.nanoseconds) / 1_000_000
-        return began.past + Int64(min(passed * play.options.speed, 1e15))
-    }
-
-    private func wait(_ play: Play, _ milliseconds: Double) -> TimeAmount {
-        .nanoseconds(Int64(min(max(milliseconds / play.options.speed, 1), 1000) * 1_000_000))
     }
 }

@@ -28,18 +28,7 @@ final class TapeFeeder {
     private var lists: [Int: [UInt8]] = [:]
     private var listsAt: Instant?
 
-    /// How often `tick` is called.
-    static let period = Duration.milliseconds(100)
-    /// The time in which every stream's content is recorded once, the number of ticks for that, and the number after a gap. Inherited contents are
-    /// recorded immediately, because after a kill the tape has no later content of them, and this run may be short.
-    private static let turn = Duration.seconds(60)
     private static let (ticks, hurriedTicks) = (500, 50)
-    private static let mostNames = 100_000
-    /// How far back, in ms, the tape must be read to find every stream's content: a turn and a margin.
-    static let reach: Int64 = 75_000
-    /// How often the venues' lists are recorded, and how far back in ms a tape must be read to find them.
-    private static let listPeriod = Duration.seconds(600)
-    static let listReach: Int64 = 690_000
 
     /// - Parameter last: The last event that was already on the tape.
     init(_ tape: Tape, _ configuration: TapeConfiguration, after last: EventID?) {

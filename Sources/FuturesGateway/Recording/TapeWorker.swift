@@ -53,17 +53,6 @@ final class TapeWorker: Sendable {
     private let state = NIOLockedValueBox(State())
     private let thread = BackgroundThread(name: "tape-reader")
 
-    /// The length of a slice.
-    static let slice = Duration.milliseconds(50)
-    /// The maximum number of waiting jobs of all callers together, and of resuming readers.
-    static let mostWaiting = 256
-    /// One caller may have at most half of the places, here and among replays.
-    static let share = 2
-    /// While readers resume, another queue has a turn after this many slices.
-    fileprivate static let urgentSlices = 4
-    /// The nice value of the thread, from 0 to 19: how readily it yields its processor.
-    private static let niceness: Int32 = 10
-
     init(directory: String) { reader = TapeReader(TapeDirectory(directory)) }
 
     /// Starts the thread. Call it once.

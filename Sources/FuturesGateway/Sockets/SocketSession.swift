@@ -26,9 +26,6 @@ struct SocketSession: Sendable {
     /// The codes of the venue's errors.
     enum Code: Int { case unknownProperty = 0, notBoolean = 1, invalidRequest = 2, invalidJSON = 3, tooMany = 4 }
 
-    static let longestID = 36
-    private static let longestName = 100
-
     // In this order the fields need the least memory.
     /// The venue's own names, in the order of subscription. Some may be names that the venue does not know: it accepts them, and sends nothing.
     private(set) var names: [String] = []

@@ -149,9 +149,6 @@ final class PendingAnswer {
         return mirror.venue.floor(of: plan.reading, content)
     }
 
-    /// The greatest age of a kept answer with a book, ms: requests at the same moment share one, and later ones get another.
-    private static let mostBookAge: Int64 = 100
-
     /// Answers with the venue's current or kept answer.
     func relay(_ relay: VenueRelay) { self.relay(relay, maxAge: ask.maxAge) }
 

@@ -41,20 +41,6 @@ final class VenueMirror: Sendable {
         var questions = TokenBucket()
     }
 
-    /// How long a stream stays subscribed for bots, which ask once per bar.
-    private static let holds = (least: Duration.seconds(600), most: Duration.seconds(7_800))
-    /// At most one in this many streams may be held. Beyond that, the stream that would end first is released.
-    private static let heldShare = 2
-
-    /// How long a request waits for a snapshot of a book.
-    static let refillPatience = Duration.milliseconds(4_500)
-    /// How long after a bar's end to wait for the next one.
-    static let barPatience = Duration.milliseconds(2_500)
-    /// Requests for bars without trades use at most this fraction of the venue's weight: one per minute of 2,400.
-    private static let quietShare = 2_400
-    /// Clients give up after ten seconds.
-    static let longestWait = Duration.seconds(8)
-
     let hub: EventHub
     let venue: VenueREST
     /// Whether bars are closed as soon as all their trades are known.

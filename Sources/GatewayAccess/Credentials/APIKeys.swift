@@ -7,13 +7,6 @@ public struct APIKeys: Sendable {
         let permission: Permission
     }
 
-    /// The maximum number of keys.
-    public static let maximumKeys = 100_000
-    /// The maximum length of a key in bytes.
-    public static let maximumLength = 512
-    /// The minimum length of a key in bytes: 128 bits as base64url.
-    public static let minimumLength = 22
-
     private let keys: [[UInt8]: Key]
 
     /// Parses the keys from a JSON object with a member per key, `{"dashboard":{"hash":"…64 hex digits…","streams":["btcusdt@*"]}}`. Optional members

@@ -1,12 +1,6 @@
 /// Tickets for URLs, for clients that cannot set a header. Each can be used once, within a short time, in place of the credential with which it was
 /// created.
 struct Tickets {
-    /// The maximum number of valid tickets, in total and per principal.
-    static let maximum = 10_000
-    static let maximumEach = 100
-    /// How long a ticket is valid, nanoseconds.
-    static let lifetime: Int64 = 60_000_000_000
-
     private struct Ticket {
         let principal: Principal
         let until: Int64

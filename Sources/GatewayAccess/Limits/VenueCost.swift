@@ -1,8 +1,5 @@
 /// A request's cost at the venue: the number of fetches, and their request weight.
 public struct VenueCost: Sendable, Equatable {
-    /// One caller may use this fraction of the venue's request weight per minute, so that no caller uses all of it.
-    public static let share = 4
-
     /// Refetches, which have their own limit.
     let refetches: Int
     let weight: Int

@@ -12,8 +12,6 @@ public struct Permission: Sendable, Equatable {
         case metrics
     }
 
-    /// The maximum number of patterns in one permission.
-    public static let maximumPatterns = 200
     /// The operations of a key or token that lists none.
     public static let usualOperations: Set<Operation> = [.read, .control]
     /// Permission for everything, without expiry.

@@ -3,9 +3,6 @@
 ///
 /// A pattern without an upstream (`NAME:`) covers only the first upstream's streams, but `*` covers every stream.
 public struct StreamPattern: Sendable, Hashable {
-    /// The maximum length of a pattern in bytes.
-    public static let maximumLength = 200
-
     /// The pattern as written.
     public let text: String
     private let upstream: [UInt8]?

@@ -10,9 +10,6 @@ public struct KeySet: Sendable {
         let fingerprint: [UInt8]
     }
 
-    /// The maximum number of keys in a set.
-    public static let maximumKeys = 100
-
     private let keys: [String: Key]
 
     /// Parses the set's text. Keys with another `use` than `sig` are skipped.

@@ -6,9 +6,6 @@ import JWTKit
 /// Claims: `exp` is required. `nbf`, `streams`, `operations`, `maxStreams` and `maxConnections` are used. If `iss` and `aud` are configured, they
 /// must match.
 public struct TokenRules: Sendable {
-    /// The maximum length of a token in bytes.
-    public static let maximumLength = 8192
-
     /// The keys that may sign tokens.
     public var keys: KeySet
     /// The required `iss`; nil for any.

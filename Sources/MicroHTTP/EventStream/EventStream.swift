@@ -105,7 +105,4 @@ public struct EventStream: @unchecked Sendable, Hashable {
 
     /// Whether the stream's key may encrypt nothing more except the end.
     var keyIsSpent: Bool { entry?.pointee.sealer?._withUnsafeGuaranteedRef(\.isSpent) ?? false }
-
-    /// The kernel's limit, UIO_MAXIOV.
-    private static let vectorsPerCall = 1024
 }

@@ -19,9 +19,6 @@ public final class EventStreamLoop: ThreadBody {
         var isStopped = false
     }
 
-    private static let tick = Duration.milliseconds(250)
-    /// After this many checks in a row without an acknowledgment, a client counts as gone.
-    private static let looks = 3
     private static let wakeKey = UInt64.max
 
     private let state: Mutex<State>
@@ -231,10 +228,6 @@ public final class EventStreamLoop: ThreadBody {
             return false
         }
     }
-
-    private static let mostReadAtOnce = 16384
-    /// After this many reads, other streams have their turn.
-    private static let mostReadsInTurn = 8
 
     private func open(_ stream: DetachedStream, _ writer: any EventStreamWriter) -> Bool {
         guard let (index, generation) = table.pointee.open(stream) else { return false }

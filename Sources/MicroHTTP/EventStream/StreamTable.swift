@@ -113,10 +113,6 @@ struct StreamTable {
         }
     }
 
-    /// How long a client may take for the last bytes, and for its answer to the end, nanoseconds.
-    private static let longestFlush: UInt64 = 60_000_000_000
-    static let longestAnswer: UInt64 = 1_000_000_000
-
     private static func milliseconds(_ nanoseconds: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: nanoseconds / 1_000_000) }
 
     private static func isPassed(_ time: UInt32, at now: UInt32) -> Bool { Int32(bitPattern: now &- time) >= 0 }

@@ -7,8 +7,6 @@ struct RequestGuard: Sendable {
         case chunked
     }
 
-    /// The maximum length of a target in bytes.
-    private static let maximumTargetBytes = 8192
     /// The maximum memory of a request's head, so that the rest suffices for the response's head.
     private static let maximumHeadMemory = HTTPServer.connectionMemory - 4096
 

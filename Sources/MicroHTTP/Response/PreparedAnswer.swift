@@ -134,8 +134,6 @@ public final class PreparedAnswers: Sendable {
         }
     }
 
-    private static let maximum = 4096
-    private static let longestTarget = 512
     private let maximumBytes: Int
     private let state = Mutex(State())
 

@@ -49,8 +49,6 @@ final class ConnectionTable: ThreadBody {
         var stops = false
     }
 
-    private static let lingerNanoseconds: UInt64 = 1_000_000_000
-
     private let state = Mutex(State())
     private let open = Atomic<Int>(0)
     /// The highest number of connections since memory was last returned.
@@ -329,8 +327,6 @@ final class ConnectionTable: ThreadBody {
     private func hasUnreadBytes(_ descriptor: Int32) -> Bool {
         withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) { recv(descriptor, $0.baseAddress, 1, neverWaiting | Int32(MSG_PEEK)) > 0 }
     }
-
-    private static let maximumPostponements = 25
 
     /// Closing a socket with unread input resets it, and the client would lose the response.
     private func isDone(_ lingering: Lingering, _ now: UInt64) -> Bool {

@@ -2,10 +2,6 @@
 struct CrowdArrivals {
     enum Stage { case few, coming, served }
 
-    /// The number of streams in a crowd.
-    static let crowd = 1000
-    private static let settlingNanoseconds: UInt64 = 1_000_000_000
-
     private var count = 0
     /// The count when a crowd was last complete.
     private var settled = 0

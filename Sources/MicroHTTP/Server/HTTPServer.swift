@@ -4,8 +4,6 @@ import Synchronization
 
 /// An HTTP/1.1 server on libmicrohttpd that parses strictly, responds immediately or later, and hands event streams over to loops.
 public final class HTTPServer: Sendable {
-    /// The bytes per connection for a request's head and its response's head, held until the response is sent; a stream holds none.
-    static let connectionMemory = 16384
     /// Connections beyond the limit that still get a response.
     let connectionReserve: Int
 

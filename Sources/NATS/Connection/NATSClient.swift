@@ -22,8 +22,6 @@ package enum NATSEvent: Sendable {
 /// It is used on one event loop: every call must be made there, and every callback occurs there, one at a time and in order.
 package final class NATSClient {
     package typealias Answer = (Result<NATSMessage, NATSError>) -> Void
-    /// The maximum number of unwritten bytes for a server that does not read.
-    private static let backlog = 64 << 20
 
     package let loop: any EventLoop
     private let settings: ClientSettings

@@ -11,12 +11,6 @@ package import NIOCore
 /// Source: the client protocol of NATS (docs.nats.io/reference/reference-protocols/nats-protocol). Anything else is an error, after which the parser
 /// is unusable: the connection must be closed.
 package struct MessageParser: Sendable {
-    /// The maximum length of a control line except INFO, in bytes, which is the server's `max_control_line`.
-    package static let maximumLine = 4 << 10
-    /// INFO lists the cluster's servers, so it is longer.
-    package static let maximumInfo = 64 << 10
-    package static let maximumHeaders = 16 << 10
-
     private struct Head {
         var message: NATSMessage
         var headers: Int

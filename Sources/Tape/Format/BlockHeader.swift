@@ -25,8 +25,6 @@ package struct BlockHeader: Sendable, Equatable {
 
     /// The size of a header in bytes.
     package static let length = 80
-    /// The maximum size of a block's text in bytes. A single larger record is not recorded.
-    package static let mostBytes = 32 << 20
     /// A block's first bytes: the skippable frame's number, its length, and the name of this format.
     static let magic: [UInt8] = [0x54, 0x2A, 0x4D, 0x18, 72, 0, 0, 0] + Array("fgt1".utf8)
 

@@ -26,9 +26,6 @@ struct SegmentExtent: Sendable, Equatable {
 final class SegmentExtents: Sendable {
     private let known = NIOLockedValueBox<[String: (segment: TapeReader.Segment, extent: SegmentExtent?)]>([:])
 
-    /// The maximum number of entries. A day of a busy tape has some dozens.
-    private static let most = 4096
-
     func extent(of segment: TapeReader.Segment, _ find: () throws(TapeError) -> SegmentExtent?) throws(TapeError) -> SegmentExtent? {
         if let found = known.withLockedValue({ $0[segment.name] }), found.segment == segment { return found.extent }
         let extent = try find()

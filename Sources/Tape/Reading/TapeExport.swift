@@ -10,9 +10,6 @@ package final class TapeExport {
     /// The number of lines written.
     package private(set) var lines = 0
 
-    /// The amount of text in one frame, bytes.
-    private static let frameBytes = 1 << 20
-
     /// Creates the file. An unfinished earlier export is overwritten.
     ///
     /// - Parameters:

@@ -32,9 +32,6 @@ package struct PastReading {
     /// The newest time of the data received at the requested time or later.
     private var newest: Int64 = 0
 
-    /// A clock that steps back by at most this time, ms, was not set.
-    private static let jitter: Int64 = 1000
-
     /// Reads everything from a cursor on.
     fileprivate init(_ cursor: TapeCursor, _ past: PastFeed) { (self.cursor, self.past, target) = (cursor, past, nil) }
 

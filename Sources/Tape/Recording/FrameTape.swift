@@ -22,10 +22,6 @@ package final class FrameTape: Sendable {
     private let clock: @Sendable () -> Int64
     private let tell: @Sendable (TapeError?) -> Void
 
-    /// The maximum size of the queue in bytes.
-    private static let mostWaiting = 32 << 20
-    private static let urgentBytes = 1 << 20
-
     /// - Parameters:
     ///   - directory: Created if it does not exist.
     ///   - keep: How long files are kept, ms.
@@ -72,8 +68,6 @@ package final class FrameTape: Sendable {
     }
 
     private static let opening = Array("{\"stream\":\"".utf8)
-
-    private static let mostNameBytes = 100
 
     /// Whether it can be a file name. Some symbols are Chinese.
     private static func isName(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {

@@ -27,12 +27,6 @@ final class FrameWriter {
     /// Messages lost since this was last read.
     private var lost: UInt64 = 0
 
-    /// How much text of a file is collected, and for how long. A kill loses that much.
-    private static let memberBytes = 256 << 10
-    private static let patience: Int64 = 5_000
-    /// The maximum number of files per hour: two lines with three times the symbols of the largest venue.
-    static let mostFiles = 4096
-
     init(_ storage: TapeDirectory, keep: Int64, bytes: Int) { (self.storage, self.keep, mostBytes) = (storage, keep, bytes) }
 
     var missed: UInt64 {

@@ -19,11 +19,6 @@ package final class Tape: Sendable {
     /// Called when the disk fails, and when it works again. On the tape's thread.
     private let tell: @Sendable (TapeError?) -> Void
 
-    /// How long a record waits in memory, ms. A kill loses that much.
-    package static let period = 900
-    /// The approximate maximum size of queued records, bytes.
-    package static let mostWaiting = 64 << 20
-
     /// - Parameters:
     ///   - clock: The time, ms since 1970 UTC.
     ///   - tell: Called with the error, or with nil when it is over.

@@ -37,11 +37,6 @@ package final class TapeRecorder {
     private var lastAt: Int64
     package private(set) var state: TapeReading
 
-    /// How much text is collected for a block, bytes.
-    package static let blockBytes = 256 << 10
-    /// How long the tape waits after a failure before it tries again, ms.
-    package static let patience: Int64 = 5_000
-    private static let mostGaps = 1_000
     private static let streamsFile = "streams"
 
     /// Continues after the directory's content.

@@ -1,6 +1,15 @@
 import FuturesFeed
+import FuturesGateway
 import GatewayAccess
 import Logging
+import MicroHTTP
+
+/// The defaults of the library, which are those of the settings too.
+private let usual = GatewayConfiguration()
+
+extension Duration {
+    fileprivate var wholeSeconds: Int { Int(components.seconds) }
+}
 
 /// The settings of `futures-gateway serve`. A new setting is a line here and a line in docs/reference/settings.md, which a test requires.
 struct ServeSettings: SettingList {
@@ -49,11 +58,14 @@ struct ServeSettings: SettingList {
     ) { origin($0) }
     let tlsCertificate = Setting.file("tls-certificate", "A PEM file with the certificate chain for https")
     let tlsKey = Setting.file("tls-key", "A PEM file with the certificate's private key")
-    let maxConnections = Setting.number("max-connections", 1...1_000_000, default: 50_000, "Maximum number of connections")
-    let headerDeadline = Setting.number("header-deadline", 1...3600, default: 5, "Seconds within which a request's head must arrive")
-    let bodyDeadline = Setting.number("body-deadline", 1...3600, default: 10, "Seconds within which a request's body must arrive")
-    let maxReaders = Setting.number("max-readers", 1...1_000_000, default: 50_000, "Maximum number of event connections")
-    let maxStreams = Setting.number("max-streams", 1...100_000, default: 2000, "Maximum number of different streams at the same time")
+    let maxConnections = Setting.number("max-connections", 1...1_000_000, default: usual.http.maximumConnections, "Maximum number of connections")
+    let headerDeadline = Setting.number(
+        "header-deadline", 1...3600, default: usual.http.headerDeadline.wholeSeconds, "Seconds within which a request's head must arrive")
+    let bodyDeadline = Setting.number(
+        "body-deadline", 1...3600, default: usual.http.bodyDeadline.wholeSeconds, "Seconds within which a request's body must arrive")
+    let maxReaders = Setting.number("max-readers", 1...1_000_000, default: usual.events.maximumReaders, "Maximum number of event connections")
+    let maxStreams = Setting.number(
+        "max-streams", 1...100_000, default: usual.events.maximumStreams, "Maximum number of different streams at the same time")
     let maxReplayBytes = Setting.number(
         "max-replay-bytes", 1 << 20...1 << 44, unset: "a quarter of the machine's or container's memory, at most 4 GiB",
         "Bytes of events kept for all streams together; beyond that, the largest streams drop their oldest events")
@@ -88,19 +100,24 @@ struct ServeSettings: SettingList {
         "drain-delay", 0...300, default: 0,
         "Seconds that a stopping gateway continues to serve while its probes report it, so that load balancers notice")
     let socketPatience = Setting.number(
-        "socket-patience", 1...3600, default: 10, "Seconds without current data after which the sockets of a stream (/ws, /stream) are closed")
+        "socket-patience", 1...3600, default: usual.events.sockets.patience.wholeSeconds,
+        "Seconds without current data after which the sockets of a stream (/ws, /stream) are closed")
     let earlyBars = Setting.choice(
         "early-bars", default: EarlyBarsUse.off,
         "Where bots get bars that are closed as soon as all their trades are known: nowhere, in REST answers, or also in messages of sockets")
-    let linger = Setting.number("linger", 0...86_400, default: 60, "Seconds that a subscription at the venue is kept after its last reader has left")
+    let linger = Setting.number(
+        "linger", 0...86_400, default: usual.feed.linger.wholeSeconds,
+        "Seconds that a subscription at the venue is kept after its last reader has left")
     let rotateAfter = Setting.number(
-        "rotate-after", 30...86_400, default: 82_800, "Seconds after which a venue connection is replaced by a new one")
-    let bars = Setting.number("bars", 1...1500, default: 500, "Bars kept per stream")
-    let trades = Setting.number("trades", 1...1000, default: 500, "Trades and liquidations kept per stream")
+        "rotate-after", 30...86_400, default: usual.feed.rotateAfter.wholeSeconds, "Seconds after which a venue connection is replaced by a new one")
+    let bars = Setting.number("bars", 1...1500, default: usual.feed.bars, "Bars kept per stream")
+    let trades = Setting.number("trades", 1...1000, default: usual.feed.trades, "Trades and liquidations kept per stream")
     let replayBytes = Setting.number(
-        "replay-bytes", 4096...1 << 30, default: 8 << 20, "Bytes of events kept per stream for readers that reconnect")
-    let replayEvents = Setting.number("replay-events", 1...10_000_000, default: 100_000, "Events kept per stream for readers that reconnect")
-    let replaySeconds = Setting.number("replay-seconds", 1...86_400, default: 60, "Seconds that events are kept for readers that reconnect")
+        "replay-bytes", 4096...1 << 30, default: usual.events.ringBytes, "Bytes of events kept per stream for readers that reconnect")
+    let replayEvents = Setting.number(
+        "replay-events", 1...10_000_000, default: usual.events.ringEvents, "Events kept per stream for readers that reconnect")
+    let replaySeconds = Setting.number(
+        "replay-seconds", 1...86_400, default: usual.events.ringAge.wholeSeconds, "Seconds that events are kept for readers that reconnect")
     let clusterRole = Setting.optional(
         "cluster-role", takes: "edge or ingest", unset: "none: this gateway runs alone",
         "Read a log that several gateways share; an ingest also feeds it if no other ingest does"
@@ -113,9 +130,11 @@ struct ServeSettings: SettingList {
     ) { $0.wholeMatch(of: /[a-z0-9-]{1,32}/) != nil }
     let clusterCredentials = Setting.file("cluster-credentials", "A file with an NKEY seed, or with USER:PASSWORD")
     let clusterTrust = Setting.file("cluster-trust", "A PEM file with the authorities to trust instead of the system's, if these servers use TLS")
-    let clusterReplicas = Setting.number("cluster-replicas", 1...5, default: 3, "How many of the servers store the log")
+    let clusterReplicas = Setting.number(
+        "cluster-replicas", 1...5, default: ClusterConfiguration.standardReplicas, "How many of the servers store the log")
     let clusterStandbyDelay = Setting.number(
-        "cluster-standby-delay", 300...60_000, default: 1000, "Milliseconds of silence after which an ingest takes over the log")
+        "cluster-standby-delay", 300...60_000, default: 1000 * ClusterConfiguration.standardStandbyDelay.wholeSeconds,
+        "Milliseconds of silence after which an ingest takes over the log")
     let clusterHotStandby = Setting.toggle(
         "cluster-hot-standby", "Read the streams from the venue while standing by, so that an ingest can take over immediately")
     let tapeDirectory = Setting.file("tape-directory", "A directory to record events in")

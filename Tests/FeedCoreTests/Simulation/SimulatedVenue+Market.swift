@@ -115,8 +115,10 @@ extension SimulatedVenue {
             if channel == .aggregateTrade, faults.occurs(.dropTrade, &dice) { continue }
             if faults.occurs(.malformedFrame, &dice) { send(.malformed(dice.chance(0.5) ? name : nil, "garbled"), on: id) }
             if faults.occurs(.otherData, &dice) { send(.rows(name, otherRows(than: channel), eventTime: nil), on: id) }
-            // Nothing tells of the first time of all that it is wrong.
-            if hasToldTime, channel == .markPrice, case .markPrice(var prices) = rows, !prices.isEmpty, faults.occurs(.farAhead, &dice) {
+            // Nothing shows that the first time of all is wrong, and a frame that tells one may be lost on its way.
+            if hasToldTime, channel == .markPrice, case .markPrice(var prices) = rows, !prices.isEmpty, faults.occurs(.farAhead, &dice),
+                hasTimeArrived
+            {
                 for place in prices.indices { prices[place].time += 3_600_000 }
                 send(.rows(name, .markPrice(prices), eventTime: queue.wallClock + 3_600_000), on: id)
             }

@@ -71,6 +71,8 @@ final class SimulatedVenue {
     var deadHost: Int?
     var deadRESTHost: Int?
     var hasToldTime = false
+    /// Whether the core has received a time.
+    var hasTimeArrived = false
     /// Symbols the venue does not trade any more.
     var settled: Set<Int> = []
     var everSettled: Set<Int> = []

@@ -62,6 +62,7 @@ extension Simulation {
         guard isKind(rows, of: name), time ?? 0 <= queue.wallClock + 60_000 else { return noteUnreadable(stream, on: id) }
         checkTold(rows, stream, on: id)
         guard carries(id, stream) else { return }
+        if time != nil { venue.hasTimeArrived = true }
         watches[stream].lastData = queue.now
         guard rows.count > 0, watches[stream].lastNews == queue.now else { return }
         watches[stream].lastFrame = queue.now

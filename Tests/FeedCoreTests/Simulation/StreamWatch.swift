@@ -24,7 +24,7 @@ struct StreamWatch {
     var spoiledAt: Nanoseconds?
     var wasUnreadable: Bool { spoiledAt != nil }
     /// Requests without an answer, newest last, each with the subscription it was made under.
-    var attempts: [(attempt: UInt64, serial: Int, followsSubscription: Bool, isBackfill: Bool, isCurrent: Bool)] = []
+    var attempts: [(attempt: UInt64, serial: Int, followsSubscription: Bool, isBackfill: Bool, isCurrent: Bool, askedAt: Nanoseconds)] = []
     /// When a request failed last, and how many in a row were repeated at once.
     var lastFailure: Nanoseconds?
     var quickRepeats = 0

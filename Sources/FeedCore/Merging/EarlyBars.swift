@@ -58,9 +58,6 @@ struct EarlyBars: Sendable {
         }
     }
 
-    /// The most trades that wait for a message of the venue that names one of them.
-    private static let mostTrades = 1_000
-
     /// The length of a bar, ms; nil for months.
     private let length: Int64?
     private var table = RowTable<EarlyBar>()

@@ -27,9 +27,6 @@ extension StreamMachine {
         look(at: until, &feed)
     }
 
-    /// Checks are aligned to 100 ms, so that many streams share one pass.
-    private static let lookInterval: Int64 = 100_000_000
-
     private mutating func look(at instant: Instant, _ feed: inout FeedContext) {
         let nanoseconds = max(instant, feed.now.instant).nanoseconds
         let at = Instant(nanoseconds: nanoseconds / Self.lookInterval &* Self.lookInterval).after(Self.lookInterval)
@@ -78,12 +75,6 @@ extension StreamMachine {
         inquire(&feed)
         look(at: feed.now.instant + Self.idleInterval, &feed)
     }
-
-    /// How often REST is asked about a silent stream whose contract is not traded. A new list may also say that trading has begun again.
-    private static let idleInterval = Duration.seconds(5)
-
-    /// Time until an inquiry is retried that could not be sent or got no answer, 500 ms.
-    private static let inquiryRetry = Duration.milliseconds(500)
 
     /// Asks REST whether the silence is normal, if the budget leaves enough for others; false if no request was sent.
     @discardableResult
@@ -241,12 +232,6 @@ extension StreamMachine {
         becomeLive(&feed)
         publishContent(.full, delta: nil, as: .fetch, &feed)
     }
-
-    /// How old the list may be while a stream has stalled, and while REST confirms its silence. A list of a venue has a megabyte or more.
-    private static let listingAgeInDoubt = Duration.seconds(5)
-    private static let listingAgeInCalm = Duration.seconds(300)
-    /// How old the list may be while it says that a contract is halted. Only the list says when trading begins again.
-    private static let listingAgeInHalt = Duration.seconds(60)
 
     /// Reads the venue's list if it is older than `age`: the contract may have been halted.
     private func askWhetherHalted(_ age: Duration, _ feed: inout FeedContext) {

@@ -11,9 +11,6 @@ package enum VenueFloor: Equatable, Sendable {
 
 /// A venue may answer from a cache or from a server that lags behind. Such an answer must not be returned as current.
 extension VenueREST {
-    /// How much older than the venue's messages its REST may be, ms.
-    private static let patience: Int64 = 1_000
-
     /// The floor of an answer that is requested now, from the live content of the request's stream.
     package func floor(of reading: VenueReading, _ content: FuturesServiceFeedContent) -> VenueFloor {
         switch (reading.rows, content.rows) {

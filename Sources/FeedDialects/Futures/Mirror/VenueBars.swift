@@ -3,10 +3,6 @@ import FeedCore
 /// Renders the requested bars. The stream has the newest ones. Older bars are final, so they are fetched once, in blocks of as many as have a low
 /// weight, and kept.
 extension VenueREST {
-    /// The number of bars in a block: as many as weigh 2.
-    static let block = 499
-    /// How long after a bar's end the next one may still be in transit, ms.
-    private static let proof: Int64 = 1_000
     /// Later times are invalid.
     private static let latest: Int64 = 1 << 52
 
