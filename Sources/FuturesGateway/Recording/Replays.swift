@@ -29,7 +29,7 @@ final class Replays: Sendable {
         /// The worker's queue for its pieces.
         fileprivate let queue: TapeWorker.Queue
         fileprivate var replay: TapeReplay
-        /// The first moment of the past and when it was due; nil before the first piece.
+        /// The time of the first piece in the past, and the instant at which it was due; nil before the first piece.
         fileprivate var began: (now: Instant, past: Int64)?
         /// The event after which it could not switch to live events, and how often.
         fileprivate var refused: (id: EventID?, times: Int) = (nil, 0)

@@ -7,7 +7,7 @@ struct CrowdArrivals {
     private static let settlingNanoseconds: UInt64 = 1_000_000_000
 
     private var count = 0
-    /// The count when a crowd was last complete.
+    /// The value of `count` when the last crowd was complete.
     private var settled = 0
     private var lastAt: UInt64 = 0
 
