@@ -7,7 +7,7 @@ struct ReadStream {
         var isPaused = false
         /// Whether the content changed while it was paused.
         var hasMissed = false
-        /// The last loss of the connection and the following recoveries, while it was paused.
+        /// The last lost connection during the pause, and the recoveries after it.
         var connectionEvents: [FeedEvent] = []
 
         /// Keeps an event for when the observer resumes.

@@ -186,7 +186,7 @@ package struct Ring: ~Copyable {
         view = moved
     }
 
-    /// Copies bytes to an offset of a ring's memory, which may go on at its beginning.
+    /// Copies bytes to an offset of a ring's memory. At the end of the memory, the copy continues at its beginning.
     private static func copy(_ source: UnsafeRawBufferPointer, to memory: UnsafeMutableRawPointer, _ offset: UInt64, _ capacity: UInt64) {
         guard let base = source.baseAddress else { return }
         let place = Int(offset & (capacity - 1))

@@ -3,7 +3,7 @@
 /// The bound is twice the longest recent gap, plus a margin; old gaps fade with every message. Phi accrual (Hayashibara et al., "The φ accrual
 /// failure detector", 2004) is no better here. It assumes normally distributed gaps, but a market has bursts and quiet times. It also needs a window
 /// of gaps per stream instead of two numbers. A silence that turned out to be normal counts as a gap like any other. A market that becomes quiet
-/// therefore raises the bound, and each doubt comes at least twice as late as the previous one.
+/// therefore raises the bound, and each doubt begins after at least twice the silence of the previous one.
 struct Cadence: Sendable {
     private var longestGap: Int64 = 0
     private var gaps = 0

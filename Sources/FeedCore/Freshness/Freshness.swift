@@ -93,7 +93,7 @@ struct Freshness: Sendable {
     @inline(__always)
     private var believed: Int64 { rhythm.isTicking ? cadence.patience(atMost: ceiling, atFirst: ceiling / Self.firstPart) : ceiling }
 
-    /// The longest silence without a fault. Before the cadence is known, a silence is verified early, but not yet a fault.
+    /// The longest silence without a fault. Before the cadence is known, REST checks a silence early, but the silence is not a fault yet.
     @inline(__always)
     private var longest: Int64 { cadence.patience(atMost: ceiling, atFirst: ceiling) }
 

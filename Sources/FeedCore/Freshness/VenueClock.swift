@@ -72,7 +72,7 @@ package struct VenueClock: Sendable {
         reference = Self.further(earlier, newest ?? reading)
     }
 
-    /// The reading that makes the venue's clock later.
+    /// Returns the reading with the later venue time, compared at the same instant.
     private static func further(_ one: Reading?, _ other: Reading) -> Reading {
         guard let one else { return other }
         let expected = one.time.addingReportingOverflow(other.at.milliseconds(since: one.at)).partialValue

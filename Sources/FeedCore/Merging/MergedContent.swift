@@ -14,7 +14,7 @@ package struct MergedContent: Sendable {
         return rows.last?.lastUpdateID
     }
 
-    /// Whether the market has left the levels that the book began with, so that a snapshot would have more levels.
+    /// Whether the market has moved away from the initial levels of the book. A snapshot would then have more levels.
     package var isThin: Bool { book.map { $0.bids.isThin || $0.asks.isThin } ?? false }
 
     /// Merges a snapshot or a change.

@@ -65,7 +65,7 @@ public struct EventID: Hashable, Sendable, CustomStringConvertible, LosslessStri
     /// Writes a number in base 36 without leading zeros and returns the number of digits, at most 13. The buffer must have 16 writable bytes.
     @inline(__always)
     package static func write(_ number: UInt64, to start: UnsafeMutablePointer<UInt8>) -> Int {
-        // The last digits are computed first and shift up as others come before them.
+        // The loop computes the last digits first and shifts them up to make room for the digits before them.
         var (first, second): (UInt64, UInt64) = (0, 0)
         var (rest, count) = (number, 0)
         while rest >= 1296 {

@@ -83,7 +83,7 @@ struct StreamMachine: Sendable {
         var lastEvent: UInt64 = 0
         /// The connection state last published to observers; nil at first.
         var isConnected: Bool?
-        /// The last loss of the connection and the following recoveries, for paused observers.
+        /// The last lost connection, and the recoveries after it, for paused observers.
         var connectionEvents: [FeedEvent] = []
     }
 

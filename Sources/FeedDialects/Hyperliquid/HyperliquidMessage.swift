@@ -147,7 +147,7 @@ enum HyperliquidMessage {
         return level.isDecimal("px") && level.isDecimal("sz")
     }
 
-    /// The first message of each subscription repeats the newest trades. A message without trades says nothing.
+    /// The first message of each subscription repeats the newest trades. A message without trades is ignored.
     private static func trades(_ reader: inout JSONReader) throws(JSONReader.Failure) -> Self {
         var (coins, trades, areReadable) = (Set<String>(), [UpstreamTrade](), true)
         try reader.array { (reader) throws(JSONReader.Failure) in

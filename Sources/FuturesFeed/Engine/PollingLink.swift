@@ -2,7 +2,7 @@ import FeedCore
 import FeedDialects
 import NIOCore
 
-/// A connection of the engine as the core's effects need it. Used on the engine's loop.
+/// The calls of a connection that the core's effects need. Use it on the engine's loop.
 protocol UpstreamLink: AnyObject {
     func subscribe(_ names: [FuturesServiceStreamName], request: UInt64)
     func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64)

@@ -149,7 +149,7 @@ package final class LogNode: Sendable {
         try? await group.shutdownGracefully()
     }
 
-    /// Appends every published event, and a record that this node leaves. Another node can then take over immediately.
+    /// Appends every published event and a record of this node's departure. Another node can then take over immediately.
     private func resign() async {
         await withCheckedContinuation { continuation in
             loop.execute {

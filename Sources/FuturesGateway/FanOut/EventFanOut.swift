@@ -15,7 +15,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         let closed: @Sendable (_ number: UInt64) -> Void
         /// A reader needs the snapshot of a ring's stream.
         let fellBehind: @Sendable (_ number: UInt64, _ ring: Int) -> Void
-        /// A reader of a replay has received everything it was given.
+        /// A reader of a replay has received all data of its last piece.
         let hungry: @Sendable (_ number: UInt64) -> Void
         /// An agent has received every notification so far.
         let notified: @Sendable (_ number: UInt64) -> Void

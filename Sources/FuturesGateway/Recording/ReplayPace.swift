@@ -5,7 +5,7 @@ import NIOCore
 struct ReplayPace {
     /// Seconds of the past per second; 0 for as fast as the reader accepts them.
     private let speed: Double
-    /// The first moment of the past and when it was due; nil before the first piece.
+    /// The time of the first piece in the past, and the instant at which it was due; nil before the first piece.
     private var began: (now: Instant, past: Int64)?
 
     init(speed: Double) { self.speed = speed }

@@ -71,7 +71,7 @@ final class RecordSealer: @unchecked Sendable {
         }
     }
 
-    /// Creates at most four records. Returns their number and their size; nil if the key may encrypt no more.
+    /// Creates at most four records. Returns their number and their size; nil if the key has reached its limit.
     private func seal(_ source: inout Source, _ sealing: SealingBuffers) -> (count: Int, size: Int)? {
         guard !isSpent else { return nil }
         var (count, size) = (0, 0)

@@ -3,7 +3,7 @@ struct CrowdArrivals {
     enum Stage { case few, coming, served }
 
     private var count = 0
-    /// The count when a crowd was last complete.
+    /// The value of `count` when the last crowd was complete.
     private var settled = 0
     private var lastAt: UInt64 = 0
 

@@ -34,8 +34,8 @@ package struct TapePosition: Sendable, Equatable {
 
 /// Collects records as the text of one block: messages in the format of a cluster's log (`LogMessage`), one after the other.
 ///
-/// Within a block no event is missing: numbers of other streams are recorded as `FeedRecord.nothing`. If a block does not continue where the tape
-/// ended, it starts with a claim that follows nothing. Readers of the tape start over there.
+/// Within a block no event is missing: numbers of other streams are recorded as `FeedRecord.nothing`. If a block does not continue at the end of the
+/// tape, it starts with a claim without a predecessor. Readers of the tape start over there.
 struct BlockText {
     /// Records within this many milliseconds share a message and its time, unless they contain their own.
     static let slot: Int64 = 100

@@ -8,7 +8,7 @@ package final class FrameCompressor {
     /// The compression effort for a block.
     enum Effort: Int32 {
         case usual = 12
-        /// While more than one block is waiting.
+        /// Used while more than one block is waiting.
         case hurried = 3
     }
 

@@ -40,7 +40,7 @@ package struct PastReading {
     /// - Parameters:
     ///   - streams: The only streams to read.
     ///   - time: Ms since 1970 UTC.
-    ///   - reach: How far before a moment every stream's content is on the tape, ms.
+    ///   - reach: The maximum time between two recorded contents of a stream, ms.
     ///   - limit: How many rows or levels of a stream are kept.
     package init(
         _ reader: TapeReader, of streams: [FuturesServiceStreamName], at time: Int64, reach: Int64,

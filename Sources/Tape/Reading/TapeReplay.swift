@@ -73,7 +73,7 @@ package struct TapeReplay {
     ///   - end: Later data is skipped; nil for no end.
     ///   - isWhole: Whether the reader was promised everything. The replay then stops before a gap instead of reporting it.
     ///   - limit: How many rows or levels of a stream are kept.
-    ///   - reach: How far before a moment every stream's content is on the tape, ms.
+    ///   - reach: The maximum time between two recorded contents of a stream, ms.
     /// - Throws: `TapeError` if the tape cannot be read.
     /// - Returns: Nil if the reader's event is not on the tape.
     package init?(

@@ -2,7 +2,7 @@ package import Replication
 
 /// An item of a tape.
 package enum TapeItem: Sendable, Equatable {
-    /// Consecutive messages. If something is missing before them, the first one claims an epoch that follows nothing, or `isBroken` is true.
+    /// Consecutive messages. If records are missing before them, the first one claims an epoch without a predecessor, or `isBroken` is true.
     case messages([LogMessage], isBroken: Bool)
     case damage(TapeDamage)
 }

@@ -137,7 +137,7 @@ extension Setting where Value == String? {
 }
 
 extension Setting {
-    /// A setting without a default; `unset` describes what applies then.
+    /// A setting without a default; `unset` describes the value in effect without it.
     static func optional<Wrapped: Sendable>(
         _ name: String, takes: String, unset: String? = nil, _ help: String, _ read: @escaping @Sendable (String) -> Wrapped?
     ) -> Self where Value == Wrapped? {
