@@ -89,6 +89,8 @@ extension ReplayConfiguration {
 }
 
 extension ReplayFeed {
+    /// How long after its first moment a tape has its first lists of symbols, ms.
+    static let firstLists: Int64 = 30_000
     /// How many bytes are played before the readers must have them.
     static let portion = 256 << 10
     /// How many records are played before other work has its turn.

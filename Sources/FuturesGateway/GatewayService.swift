@@ -156,15 +156,16 @@ public final class GatewayService: Service {
     /// - Throws: `HTTPServerError` if the server cannot listen.
     @discardableResult
     public func start() throws -> UInt16 {
-        engine?.loadListings()
-        node?.start()
-        replay?.start()
-        tape?.start()
-        frames?.start()
         worker?.start()
         for loop in loops { loop.start() }
         memory.start()
+        // A gateway that cannot listen must not record or use request weight. Requests that arrive earlier than the data wait for them.
         let port = try server.start()
+        tape?.start()
+        frames?.start()
+        engine?.loadListings()
+        node?.start()
+        replay?.start()
         pin(configuration.pinned)
         let host = configuration.http.host.contains(":") ? "[\(configuration.http.host)]" : configuration.http.host
         let url = "\(configuration.http.identity == nil ? "http" : "https")://\(host):\(port)"

@@ -9,16 +9,17 @@ public struct AccessRules: Sendable {
     /// Whether all callers may read the metrics.
     public var opensMetrics: Bool
     /// The limits of one key, or of one token subject; a permission's own limits have priority.
-    public var keyLimits: Limits
+    public var keyLimits: CallerLimits
     /// The limits of one IPv4 address, or of one IPv6 /64. Local addresses have no limits.
-    public var addressLimits: Limits
+    public var addressLimits: CallerLimits
     /// The proxies whose forwarding fields are trusted.
     public var proxies: [AddressBlock]
 
     /// Creates rules; see the properties. By default every caller may do everything.
     public init(
-        keys: APIKeys? = nil, tokens: TokenRules? = nil, allowsAnonymous: Bool = false, opensMetrics: Bool = false, keyLimits: Limits = Limits(),
-        addressLimits: Limits = Limits(), proxies: [AddressBlock] = []
+        keys: APIKeys? = nil, tokens: TokenRules? = nil, allowsAnonymous: Bool = false, opensMetrics: Bool = false,
+        keyLimits: CallerLimits = CallerLimits(),
+        addressLimits: CallerLimits = CallerLimits(), proxies: [AddressBlock] = []
     ) {
         self.keys = keys
         self.tokens = tokens

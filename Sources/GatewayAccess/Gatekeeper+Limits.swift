@@ -76,7 +76,7 @@ extension Gatekeeper {
     }
 
     private static func request<Name>(
-        _ accounts: inout Accounts<Name>, _ name: Name, _ limits: Limits, _ holder: LimitReached.Holder, _ now: ClockReading
+        _ accounts: inout Accounts<Name>, _ name: Name, _ limits: CallerLimits, _ holder: LimitReached.Holder, _ now: ClockReading
     ) throws(LimitReached) -> RequestsLeft? {
         guard limits.requests > 0 else { return nil }
         let place = accounts.place(of: name, limits, now: now.nanoseconds)

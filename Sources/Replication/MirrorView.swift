@@ -169,6 +169,16 @@ struct MirrorView: Sendable {
     private(set) var messages: [VenueMessage] = []
     private var names: [String: FuturesServiceStreamName] = [:]
 
+    /// Applies a record with a list of symbols.
+    mutating func takeList(_ record: FeedRecord) {
+        let upstream = ListingRecord.upstream(record.subject)
+        switch record.kind {
+        case .listing: if let listing = ListingRecord.listing(record.body) { listings[upstream] = listing }
+        case .venueList: venueLists[upstream] = record.body
+        default: break
+        }
+    }
+
     /// Applies the records of a valid message, and returns the events to deliver.
     mutating func apply(_ message: LogMessage, _ now: Instant, isOfThePast: Bool, limit: (FuturesServiceStreamName) -> Int) -> [EncodedEvent] {
         var events: [EncodedEvent] = []
@@ -180,9 +190,7 @@ struct MirrorView: Sendable {
         for record in message.records {
             defer { number += record.numbers }
             switch record.kind {
-            case .listing:
-                if let listing = ListingRecord.listing(record.body) { listings[ListingRecord.upstream(record.subject)] = listing }
-            case .venueList: venueLists[ListingRecord.upstream(record.subject)] = record.body
+            case .listing, .venueList: takeList(record)
             case .gauges: gauges = IngestGauges(record.body) ?? gauges
             case .verified:
                 VerifiedRecord.read(record.body) { if let name = name($0), streams[name] != nil { streams[name]?.verifiedAt = $1 } }

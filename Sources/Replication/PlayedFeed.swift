@@ -87,6 +87,15 @@ package struct PlayedFeed: Sendable {
         effects.append(.beginAnew)
     }
 
+    /// Applies the lists of symbols of a record that is played later, if there are none yet of their upstreams.
+    package mutating func takeLists(ahead record: PlayedRecord) {
+        for list in record.message.records {
+            let upstream = ListingRecord.upstream(list.subject)
+            let isKnown = list.kind == .listing ? listings[upstream] != nil : venueLists[upstream] != nil
+            if !isKnown { view.takeList(list) }
+        }
+    }
+
     /// Readers begin here: they cannot have earlier events.
     package mutating func begin() { floor = view.epochs.head }
 

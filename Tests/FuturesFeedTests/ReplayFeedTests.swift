@@ -48,13 +48,16 @@ import Testing
     private static let trades = FuturesServiceStreamName.aggregateTrade(symbol: "btcusdt")
 
     /// A replay in steps of a stream that begins at 0 ms, and of its messages, each with its time and its text; nil for a loss.
-    private static func replay(_ messages: [(at: Int64, text: String?)], _ body: (ReplayFeed, Listener) async throws -> Void) async throws {
+    private static func replay(
+        _ messages: [(at: Int64, text: String?)], list: (at: Int64, text: String)? = nil, _ body: (ReplayFeed, Listener) async throws -> Void
+    ) async throws {
         func record(_ record: FeedRecord, at: Int64, _ first: UInt64) -> PlayedRecord {
             PlayedRecord(LogMessage(epoch: 5, term: 1, first: first, sentAt: 1_000_000 + at, records: [record]), at: 1_000_000 + at, isBroken: false)
         }
         let status = FeedRecord(.status, of: trades.description, Array("{\"state\":\"live\"}".utf8)[...])
         let records = messages.map { record(FeedRecord(VenueMessage(stream: trades, text: $0.text.map { Array($0.utf8) })), at: $0.at, 2) }
-        let source = Source(records: ([record(status, at: 0, 1)] + records)[...])
+        let lists = list.map { [record(FeedRecord(venueList: Array($0.text.utf8), of: ""), at: $0.at, 2)] } ?? []
+        let source = Source(records: ([record(status, at: 0, 1)] + records + lists)[...])
         let feed = ReplayFeed(
             ReplayConfiguration(directory: "memory", pace: .steps), dialect: FuturesDialect(venue: .aster),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -93,6 +96,30 @@ import Testing
             #expect(await Self.step(feed, to: 50) == 50)
             #expect(feed.startPatience(of: Self.trades) == feed.usualPatience)
             #expect(feed.startPatience(of: .aggregateTrade(symbol: "ethusdt")) < feed.usualPatience)
+        }
+    }
+
+    /// What a replay answers to a request for the venue's list of symbols.
+    private static func list(_ feed: ReplayFeed) async throws -> String {
+        let request = try #require(feed.dialect.venueREST(of: 0)?.listingRelay)
+        let answer: Result<RelayedAnswer, FeedError> = await withCheckedContinuation { continuation in
+            feed.loop.execute { _ = feed.relay(request, newestOf: nil, maxAge: nil) { continuation.resume(returning: $0) } }
+        }
+        return String(decoding: try answer.get().body, as: UTF8.self)
+    }
+
+    @Test func clientsCanLoadTheFirstListOfATapeBeforeTimePasses() async throws {
+        try await Self.replay([(100, "a")], list: (2_000, "{}")) { feed, _ in
+            #expect(await Self.step(feed, to: 50) == 50)
+            let list = try await Self.list(feed)
+            #expect(list == "{}")
+        }
+    }
+
+    @Test func aListThatIsFarAheadIsNotKnownYet() async throws {
+        try await Self.replay([(100, "a")], list: (40_000, "{}")) { feed, _ in
+            #expect(await Self.step(feed, to: 50) == 50)
+            await #expect(throws: FeedError.self) { try await Self.list(feed) }
         }
     }
 

@@ -7,7 +7,7 @@ import Testing
 
 /// How much one may have. The tests come from this machine, whose own addresses have no limit, so they say that a proxy does.
 struct AccessLimitTests {
-    private static func open(_ limits: Limits, configure: (inout GatewayConfiguration) -> Void = { _ in }, _ body: (House) async throws -> Void)
+    private static func open(_ limits: CallerLimits, configure: (inout GatewayConfiguration) -> Void = { _ in }, _ body: (House) async throws -> Void)
         async throws
     {
         try await House.open(configure: {
@@ -25,7 +25,7 @@ struct AccessLimitTests {
     }
 
     @Test func requestsBeyondTheRateAre429AndOthersAreServed() async throws {
-        try await Self.open(Limits(requests: 2)) { house in
+        try await Self.open(CallerLimits(requests: 2)) { house in
             let first = try await house.client.get("/streams", Self.from("203.0.113.1"))
             #expect(first.status == 200)
             #expect(first.header("RateLimit-Policy") == "\"requests\";q=2;w=1")
@@ -47,7 +47,7 @@ struct AccessLimitTests {
 
     @Test(arguments: ["/", "/client.js", "/openapi.yaml", "/web/client.js", "/metrics"])
     func routesWithoutCredentialsCountToo(_ target: String) async throws {
-        try await Self.open(Limits(requests: 2), configure: { $0.access.opensMetrics = true }) { house in
+        try await Self.open(CallerLimits(requests: 2), configure: { $0.access.opensMetrics = true }) { house in
             var statuses: Set<Int> = []
             for _ in 0..<100 where !statuses.contains(429) {
                 statuses.insert(try await house.client.get(target, Self.from("203.0.113.1")).status)
@@ -63,7 +63,7 @@ struct AccessLimitTests {
     }
 
     @Test func aBrowserIsToldInAStreamAndAScriptByTheStatus() async throws {
-        try await Self.open(Limits(connections: 2, streams: 3)) { house in
+        try await Self.open(CallerLimits(connections: 2, streams: 3)) { house in
             let from = Self.from("2001:db8:0:1::1")
             let first = try await house.client.events("streams=btcusdt@markPrice", from)
             let second = try await house.client.events("streams=btcusdt@markPrice", Self.from("2001:db8:0:1:ffff::2"))
@@ -91,7 +91,7 @@ struct AccessLimitTests {
     }
 
     @Test func refetchesAreLimitedByTheMinute() async throws {
-        try await Self.open(Limits(refetches: 1)) { house in
+        try await Self.open(CallerLimits(refetches: 1)) { house in
             let target = "/streams/btcusdt@markPrice/refetch"
             #expect(try await house.client.post(target, Self.from("203.0.113.1")).status == 200)
             let refused = try await house.client.post(target, Self.from("203.0.113.1"))
@@ -102,7 +102,7 @@ struct AccessLimitTests {
     }
 
     @Test func forceFetchCostsARefetchForEveryStreamItFetches() async throws {
-        try await Self.open(Limits(refetches: 3)) { house in
+        try await Self.open(CallerLimits(refetches: 3)) { house in
             let from = Self.from("203.0.113.1", ["Prefer": "handling=strict"])
             let three = "btcusdt@markPrice,ethusdt@markPrice,btcusdt@bookTicker,ethusdt@bookTicker"
             let never = try await house.client.get("/events?streams=\(three)&forceFetch=true", Self.from("203.0.113.1"))
@@ -125,7 +125,7 @@ struct AccessLimitTests {
     }
 
     @Test func oneAddressBeginsItsShareOfTheStreamsAlone() async throws {
-        try await Self.open(Limits(streams: 2)) { house in
+        try await Self.open(CallerLimits(streams: 2)) { house in
             for stream in ["btcusdt@markPrice", "ethusdt@markPrice", "btcusdt@markPrice"] {
                 #expect(try await house.client.get("/streams/\(stream)", Self.from("203.0.113.1")).status == 200)
             }
@@ -140,7 +140,7 @@ struct AccessLimitTests {
     }
 
     @Test func whoWaitsForAnAnswerHasAConnection() async throws {
-        try await Self.open(Limits(connections: 1)) { house in
+        try await Self.open(CallerLimits(connections: 1)) { house in
             let (from, stream) = (Self.from("203.0.113.1"), "btcusdt@kline_1d")
             _ = try await house.client.events("streams=\(stream)").next("fetch")
             house.exchange.setStalled(true)
@@ -163,7 +163,7 @@ struct AccessLimitTests {
 
     @Test func theGatewayAsAWholeHasSoManyReadersAndStreams() async throws {
         try await Self.open(
-            Limits(),
+            CallerLimits(),
             configure: {
                 $0.events.maximumReaders = 2
                 $0.events.maximumStreams = 2

@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test func requestsAreABucketOfTwiceTheRate() throws {
-        let keeper = Gatekeeper(rules: AccessRules(addressLimits: Limits(requests: 5)))
+        let keeper = Gatekeeper(rules: AccessRules(addressLimits: CallerLimits(requests: 5)))
         for left in (0..<10).reversed() { #expect(try keeper.request(from: address, at: at(0))?.count == left) }
         #expect(
             reached { () throws(LimitReached) in _ = try keeper.request(from: address, at: at(0)) }
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test func theMachinesOwnAddressesHaveNoLimit() throws {
-        let keeper = Gatekeeper(rules: AccessRules(addressLimits: Limits(connections: 1, streams: 1, requests: 1, refetches: 1)))
+        let keeper = Gatekeeper(rules: AccessRules(addressLimits: CallerLimits(connections: 1, streams: 1, requests: 1, refetches: 1)))
         for _ in 0..<10 {
             #expect(try keeper.request(from: Address("::1"), at: at(0)) == nil)
             _ = try keeper.open(nobody, from: Address("127.0.0.1"), streams: 9, at: at(0))
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func refetchesAreByTheMinute() throws {
-        let keeper = Gatekeeper(rules: AccessRules(addressLimits: Limits(refetches: 2)))
+        let keeper = Gatekeeper(rules: AccessRules(addressLimits: CallerLimits(refetches: 2)))
         try keeper.spend(VenueCost(refetches: 1, weight: 0, of: 0), by: nobody, from: address, at: at(0))
         try keeper.spend(VenueCost(refetches: 1, weight: 0, of: 0), by: nobody, from: address, at: at(0))
         #expect(
@@ -47,7 +47,7 @@ import Testing
     @Test func manyRefetchesAreTakenTogetherOrNotAtAll() throws {
         let secret = "a key of more than 128 bits"
         let keys = try APIKeys(json: #"{"ann":{"hash":"\#(APIKeys.hash(of: secret))","streams":["*"]}}"#)
-        let keeper = Gatekeeper(rules: AccessRules(keys: keys, keyLimits: Limits(refetches: 5), addressLimits: Limits(refetches: 6)))
+        let keeper = Gatekeeper(rules: AccessRules(keys: keys, keyLimits: CallerLimits(refetches: 5), addressLimits: CallerLimits(refetches: 6)))
         let ann = try #require(try keeper.principal(showing: secret, at: at(0)))
         try keeper.spend(VenueCost(refetches: 0, weight: 0, of: 0), by: ann, from: address, at: at(0))
         try keeper.spend(VenueCost(refetches: 4, weight: 0, of: 0), by: ann, from: address, at: at(0))
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test func aRefetchThatHasTooLittleWeightLeftIsNoRefetch() throws {
-        let keeper = Gatekeeper(rules: AccessRules(addressLimits: Limits(refetches: 3)))
+        let keeper = Gatekeeper(rules: AccessRules(addressLimits: CallerLimits(refetches: 3)))
         try keeper.spend(VenueCost(refetches: 1, weight: 600, of: 2_400), by: nobody, from: address, at: at(0))
         #expect(
             reached { () throws(LimitReached) in
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test func whoWaitsHasAConnection() throws {
-        let keeper = Gatekeeper(rules: AccessRules(addressLimits: Limits(connections: 2)))
+        let keeper = Gatekeeper(rules: AccessRules(addressLimits: CallerLimits(connections: 2)))
         let first = try keeper.wait(from: address, at: at(0))
         _ = try keeper.open(nobody, from: address, streams: 3, at: at(0))
         #expect(
@@ -106,13 +106,13 @@ import Testing
     }
 
     @Test func whatNobodyCanNameIsLimitedAsOne() throws {
-        let keeper = Gatekeeper(rules: AccessRules(addressLimits: Limits(connections: 1)))
+        let keeper = Gatekeeper(rules: AccessRules(addressLimits: CallerLimits(connections: 1)))
         _ = try keeper.wait(from: keeper.client(peer: "", forwarded: nil, forwardedFor: nil), at: at(0))
         #expect(throws: LimitReached.self) { try keeper.wait(from: .unknown, at: at(0)) }
     }
 
     @Test func connectionsAndStreamsAreCountedWhileTheyLast() throws {
-        let keeper = Gatekeeper(rules: AccessRules(addressLimits: Limits(connections: 2, streams: 5)))
+        let keeper = Gatekeeper(rules: AccessRules(addressLimits: CallerLimits(connections: 2, streams: 5)))
         let first = try keeper.open(nobody, from: address, streams: 3, at: at(0))
         #expect(reached { () throws(LimitReached) in _ = try keeper.open(nobody, from: address, streams: 3, at: at(0)) }?.kind == .streams)
         let second = try keeper.open(nobody, from: address, streams: 2, at: at(0))
@@ -128,7 +128,7 @@ import Testing
         let secret = "a key of more than 128 bits"
         for (members, connections) in [(#""maxConnections":3"#, 3), (#""maxStreams":2"#, 1), (#""maxConnections":0"#, 0), (#""operations":[]"#, 1)] {
             let keys = try APIKeys(json: #"{"ann":{"hash":"\#(APIKeys.hash(of: secret))","streams":["*"],\#(members)}}"#)
-            let keeper = Gatekeeper(rules: AccessRules(keys: keys, keyLimits: Limits(connections: 1)))
+            let keeper = Gatekeeper(rules: AccessRules(keys: keys, keyLimits: CallerLimits(connections: 1)))
             let ann = try #require(try keeper.principal(showing: secret, at: at(0)))
             for _ in 0..<connections { _ = try keeper.open(ann, from: address, streams: 1, at: at(0)) }
             #expect(reached { () throws(LimitReached) in _ = try keeper.open(ann, from: address, streams: 1, at: at(0)) }?.holder == .key)
@@ -138,7 +138,7 @@ import Testing
     /// Many addresses cost no more than so many places, and those who come after share one.
     @Test func theTableOfCallersIsBounded() throws {
         var accounts = Accounts<Int>(maximum: 100)
-        let limits = Limits(connections: 1, requests: 1)
+        let limits = CallerLimits(connections: 1, requests: 1)
         for name in 0..<100_000 {
             let place = accounts.place(of: name, limits, now: 1)
             _ = accounts.request(place, limits, now: 1)
@@ -154,7 +154,7 @@ import Testing
 
     @Test func whoHasConnectionsKeepsHisPlace() throws {
         var accounts = Accounts<Int>(maximum: 2)
-        let limits = Limits(connections: 1)
+        let limits = CallerLimits(connections: 1)
         let place = accounts.place(of: 1, limits, now: 0)
         accounts.count(place, connections: 1, streams: 0)
         for name in 2..<100 { _ = accounts.place(of: name, limits, now: Int64(name) * 2_000_000_000) }

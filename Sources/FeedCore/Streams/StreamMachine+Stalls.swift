@@ -1,4 +1,4 @@
-/// Judges the stream's freshness: it checks a silent stream, verifies it over REST, reports it as stale, and starts and ends outages.
+/// Judges the stream's silence: asks REST whether it is normal, reports a stalled stream as stale, and subscribes again.
 extension StreamMachine {
     /// Starts waiting for the next message.
     mutating func beginPatience(_ feed: inout FeedContext) {
@@ -237,43 +237,5 @@ extension StreamMachine {
     private func askWhetherHalted(_ age: Duration, _ feed: inout FeedContext) {
         guard name.listedSymbol != nil, feed.upstreams[traits.upstream].listing != nil else { return }
         feed.decisions.effects.append(.readListing(upstream: traits.upstream, age: age))
-    }
-
-    /// - Parameter moment: The last moment at which the content was verified; nil to use the time at which its connection was last heard.
-    mutating func beginOutage(verifiedAt moment: Instant?, _ feed: inout FeedContext) {
-        let since = moment ?? feed.pool.connections[connection].lastHeard
-        freshness.beginOutage(feed.now.instant, since: since, lastID: content.lastID)
-        if freshness.outage?.awaitsMessage == false { setState(.recovering, &feed) }
-    }
-
-    /// Ends the outage and publishes one `recover` event with its cost.
-    ///
-    /// - Parameter ids: The ids of the content that ends it, which show how many messages were missed; nil if messages have no ids.
-    mutating func endOutage(with ids: ClosedRange<UInt64>? = nil, _ feed: inout FeedContext) {
-        var missed: UInt64?
-        if let before = freshness.outage?.lastID, let ids, ids.upperBound >= before {
-            missed = ids.lowerBound > before ? ids.lowerBound - before - 1 : 0
-        }
-        endOutage(by: missed == 0 ? .continuous : .snapshot, missed: missed, &feed)
-    }
-
-    mutating func endOutage(by method: FeedRecovery.Method, missed: UInt64?, _ feed: inout FeedContext) {
-        guard let outage = freshness.outage, !outage.awaitsMessage else { return }
-        // After the report of a failure, readers receive no second `recover`.
-        if let recovery = freshness.endOutage(feed.now.instant, by: method, missed: missed) {
-            feed.counters.recoveries &+= 1
-            feed.counters.missedMessages &+= missed ?? 0
-            publish(.recovered(recovery), &feed)
-        }
-        if method != .continuous { passOnLoss(afterMs: feed.now.instant.milliseconds(since: outage.since), &feed) }
-    }
-
-    /// Reports once that the outage could not be ended. The recovery attempts continue.
-    mutating func reportOutage(_ error: FeedError, attempts: Int, _ feed: inout FeedContext) {
-        let failure = StreamSubscriberRecoverError(reason: error, attempts: attempts)
-        guard let recovery = freshness.reportOutage(feed.now.instant, failure) else { return }
-        feed.counters.failedRecoveries &+= 1
-        publish(.recovered(recovery), &feed)
-        setState(.failed, &feed)
     }
 }

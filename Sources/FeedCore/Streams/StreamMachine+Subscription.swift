@@ -146,25 +146,6 @@ extension StreamMachine {
         subscribe(&feed)
     }
 
-    mutating func lose(reason: String, verifiedAt moment: Instant?, _ feed: inout FeedContext) {
-        let wasConnected = audience.isConnected
-        subscription = .none(again: nil)
-        freshness.lose()
-        fetching.running?.followsSubscription = false
-        audit.running = nil
-        // Messages that waited for another line follow a gap. The backfill fetches them with the rest.
-        lines = Lines()
-        policy.lost(&self)
-        keepForBackfill()
-        content.outliveConnection()
-        if wasConnected != false {
-            audience.isConnected = false
-            publish(.disconnected(reason: reason), &feed)
-        }
-        guard wasConnected == true else { return }
-        beginOutage(verifiedAt: moment, &feed)
-    }
-
     /// Moves the lost stream to another open line. That line has not confirmed the subscription yet, or not long enough ago to have delivered every
     /// lost message.
     mutating func awaitOtherLine(_ slot: Int, _ feed: inout FeedContext) {

@@ -62,7 +62,7 @@ package final class ReplayFeed: Sendable {
     private let open: @Sendable () throws -> any RecordSource
     private let group: MultiThreadedEventLoopGroup
 
-    /// - Parameter open: Opens the recording, some time before the first moment; called once, on the loop.
+    /// - Parameter open: Opens the recording, some time before the first moment; called on the loop.
     package init(
         _ configuration: ReplayConfiguration, dialect: any Dialect, logger: Logger, open: @escaping @Sendable () throws -> any RecordSource
     ) {
@@ -100,6 +100,7 @@ package final class ReplayFeed: Sendable {
                 let now = ReplayClock.instant(passed: record.at - from)
                 shared.withLockedValue { _ = $0.feed.take(record, now: now) }
             }
+            try readFirstLists(from)
             guard state.value.next != nil else {
                 return fail("\(configuration.directory) has nothing after the first moment; tape ls shows what it covers")
             }
@@ -112,6 +113,19 @@ package final class ReplayFeed: Sendable {
         }
         logger.notice("the replay is ready", metadata: ["at": "\(time)", "streams": "\(streams)"])
         if let first = state.value.first { begin(first) }
+    }
+
+    /// Reads the lists of symbols ahead. A tape begins before the gateway has them, and clients request them before they subscribe.
+    private func readFirstLists(_ from: Int64) throws {
+        let upstreams = parts.indices.map { dialect.logName(of: $0) }
+        func areKnown() -> Bool {
+            shared.withLockedValue { shared in upstreams.allSatisfy { shared.feed.listings[$0] != nil && shared.feed.venueLists[$0] != nil } }
+        }
+        guard !areKnown() else { return }
+        var ahead = try open()
+        while !areKnown(), let record = try ahead.next(), record.at < from + Self.firstLists {
+            shared.withLockedValue { $0.feed.takeLists(ahead: record) }
+        }
     }
 
     /// The next record, which stays next until `take`.

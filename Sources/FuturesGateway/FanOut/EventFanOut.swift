@@ -1,7 +1,6 @@
 import FuturesFeed
 import MicroHTTP
 import Rings
-import Zlib
 
 /// Sends every reader of one event stream loop its missing events.
 ///
@@ -126,7 +125,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
     private func perform(_ command: FanOutInbox.Command, _ now: Int64) {
         switch command {
         case .addRing(let index, let name, let ring):
-            assert(!rings.contains(index), "The hub added log \(index) twice.")
+            assert(!rings.contains(index), "The hub added ring \(index) twice.")
             rings.insert(FollowedRing(name: name, view: ring), at: index)
         case .removeLog(let index):
             guard rings.contains(index) else { return assertionFailure("The hub removed log \(index), which it never added.") }
@@ -195,48 +194,6 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         tally.opened(opening.options.format, isCompressed: opening.options.isCompressed)
         settle(stream.slot, begin(&clients[stream.slot], opening, now))
         if !early.isEmpty, isRead(stream) { settle(stream.slot, early.withUnsafeBytes { receive(&clients[stream.slot], $0, now) }) }
-    }
-
-    private func begin(_ client: inout EventClient, _ opening: Opening, _ now: Int64) -> EventClient.Connection {
-        // An exact capacity, because most readers never add another stream.
-        client.reader.subscriptions.reserveCapacity(opening.values.count)
-        for value in opening.values { join(&client, value.ring) }
-        guard client.socket == nil else { return begin(&client, socket: opening, now) }
-        let replayed = goOn(&client, opening)
-        tally.resumes[opening.resumption(replayed: replayed), default: 0] &+= 1
-        if client.options.isCompressed { client.privateBytes.append(EventClient.PrivateBytes(bytes: GzipChecksum.header)) }
-        if client.options.isPadded { enqueuePrivate(&client, Self.padding) }
-        enqueuePrivate(&client, EventEncoder.session(opening, replayed: replayed))
-        return replayed == nil ? sendSnapshots(opening.values, to: &client, opening.head, now) : flush(&client, now)
-    }
-
-    /// A comment of 2 KiB, because some proxies hold back the first bytes of a response.
-    private static let padding = Array(":".utf8) + Array(repeating: UInt8(ascii: " "), count: 2046) + Array("\n".utf8)
-
-    /// Moves the reader's cursors after its last event, if that id covers the same streams and every ring still holds all later events. Returns the
-    /// number of those events; nil if the reader needs snapshots instead.
-    private func goOn(_ client: inout EventClient, _ opening: Opening) -> Int? {
-        guard case .after(let sequence, let streams) = opening.resume, streams == client.reader.streams, sequence <= opening.head.sequence,
-            reach(opening.values.map(\.ring), back: sequence)
-        else { return nil }
-        return move(&client, behind: sequence)
-    }
-
-    /// Whether these rings hold every event after the given one.
-    func reach(_ wanted: [Int], back sequence: UInt64) -> Bool { wanted.allSatisfy { rings.contains($0) && rings[$0].view.floor <= sequence } }
-
-    /// Moves the reader's cursors after an event. Returns the number of events that follow.
-    func move(_ client: inout EventClient, behind sequence: UInt64) -> Int {
-        var replayed = 0
-        for place in client.reader.subscriptions.indices {
-            let ring = client.reader.subscriptions[place].ring
-            guard rings.contains(ring) else { continue }
-            let cursor = rings[ring].view.ordinal(after: sequence)
-            client.reader.subscriptions[place].cursor = cursor
-            replayed += Int(rings[ring].view.endOrdinal - cursor)
-        }
-        client.reader.lastSequence = sequence
-        return replayed
     }
 
     private func subscribe(_ client: inout EventClient, _ values: [CachedValue], _ head: EventID, _ now: Int64) -> EventClient.Connection {

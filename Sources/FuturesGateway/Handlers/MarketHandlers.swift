@@ -71,12 +71,12 @@ struct MarketHandlers: Sendable {
         }
     }
 
-    /// Calls `done` when each of the streams has content or has failed, or the time is up.
+    /// Calls `done` when each of the streams is verified or has failed, or the time is up.
     private static func await(
         _ names: [FuturesServiceStreamName], _ hub: EventHub, _ patience: Duration, _ caller: Access.Caller, _ responder: HTTPResponder,
         _ done: @escaping () -> Void
     ) {
-        let missing = names.filter { hub.content(of: $0) == nil || hub.lacksHistory($0) }
+        let missing = names.filter { hub.content(of: $0) == nil || hub.feed.status(of: $0)?.state == .connecting }
         // The request reads all of them until it is answered, also those whose wait has ended.
         hub.begin(names, from: caller.address)
         hub.retain(names)
@@ -91,7 +91,7 @@ struct MarketHandlers: Sendable {
         }
         var left = missing.count
         let waits = missing.map { name in
-            let number = hub.wait(for: name, name.isListOfBars ? .history : .value, timeout: patience, from: caller.address) { _ in
+            let number = hub.wait(for: name, .current, timeout: patience, from: caller.address) { _ in
                 left -= 1
                 guard left == 0 else { return }
                 hub.gatekeeper.close(lease, streams: 0)

@@ -6,7 +6,7 @@ extension ReplayHandlers {
         status: 404, title: "No replay", detail: "This gateway serves an upstream; futures-gateway replay serves a tape.",
         extensions: [("code", .string("noReplay"))])
     static let isPaced = HTTPProblem(
-        status: 409, title: "Not in steps", detail: "A clock lets the time of this replay pass; start it with --stepped to let it pass in steps.",
+        status: 409, title: "Not in steps", detail: "The time of this replay passes by a clock. Start it with --stepped to advance it in steps.",
         extensions: [("code", .string("notStepped"))])
     static let isStepping = HTTPProblem(
         status: 409, title: "A step is being made", detail: "Wait for the answer to the earlier step before you ask for another one.",

@@ -94,7 +94,7 @@ final class EventHub: FeedListener {
         guard let stream = append(event) else { return }
         count(event, of: stream)
         noteChange(of: event.stream)
-        let answered = stream.waiters.take(answeredBy: event)
+        let answered = stream.waiters.take(answeredBy: event, isConnecting: feed.status(of: event.stream)?.state == .connecting)
         for waiter in answered.waiters { answer(waiter, event.stream, answered.answer) }
         // The hub is a single observer of the core, however many readers it has. The core fetches the streams with the most readers first.
         if event.kind == .disconnected { feed.step(.readers(event.stream, stream.demand)) }
@@ -288,7 +288,8 @@ final class EventHub: FeedListener {
         let number = state.value.lastNumber
         begin([name], from: address)
         retain([name])
-        let isRefused = awaited == .value && stream(name).failure?.isTransient == false && feed.status(of: name)?.state == .failed
+        let isRefused =
+            (awaited == .value || awaited == .current) && stream(name).failure?.isTransient == false && feed.status(of: name)?.state == .failed
         let timeout = isRefused ? .zero : timeout
         let timer = scheduleExpiry(name, number, timeout, in: timeout)
         stream(name).waiters.add(Waiters.Waiter(awaited: awaited, timer: timer, longer: longer, answer: answer), number)

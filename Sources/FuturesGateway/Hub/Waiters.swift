@@ -5,6 +5,8 @@ import Replication
 enum AwaitedEvent {
     /// Any content.
     case value
+    /// Content that is not `connecting`: it was verified, or has failed.
+    case current
     /// The answer over REST, because messages bring only the newest row of the content, or a failure.
     case history
     /// The result of a fetch that the request started.
@@ -35,14 +37,19 @@ struct Waiters<Timer> {
     mutating func add(_ waiter: Waiter, _ number: UInt64) { waiters[number] = waiter }
 
     /// Removes the requests that an event answers, and returns them with their answer.
-    mutating func take(answeredBy event: EncodedEvent) -> (waiters: [Waiter], answer: Result<Void, FeedError>) {
+    ///
+    /// - Parameter isConnecting: Whether the stream is `connecting` after the event.
+    mutating func take(
+        answeredBy event: EncodedEvent, isConnecting: @autoclosure () -> Bool
+    ) -> (waiters: [Waiter], answer: Result<Void, FeedError>) {
         guard !waiters.isEmpty else { return ([], .success(())) }
+        let isConnecting = isConnecting()
         return switch (event.kind, event.detail) {
-        case (.fetchedValue, _), (.fetchedChange, _): (take { _ in true }, .success(()))
-        case (.value, _), (.change, _): (take { $0 == .value || $0 == .change }, .success(()))
-        case (.status, _): (take { $0 == .change }, .success(()))
+        case (.fetchedValue, _), (.fetchedChange, _): (take { $0 != .current || !isConnecting }, .success(()))
+        case (.value, _), (.change, _): (take { $0 == .value || $0 == .change || $0 == .current && !isConnecting }, .success(()))
+        case (.status, _): (take { $0 == .change || $0 == .current && !isConnecting }, .success(()))
         // A refused subscription brings no content soon.
-        case (.failed, .failed(let error)) where !error.isTransient: (take { $0 == .value || $0 == .history }, .failure(error))
+        case (.failed, .failed(let error)) where !error.isTransient: (take { $0 != .fetch && $0 != .change }, .failure(error))
         case (.fetchFailed, .failed(let error)): (take { $0 == .fetch || $0 == .history }, .failure(error))
         default: ([], .success(()))
         }

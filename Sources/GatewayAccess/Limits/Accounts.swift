@@ -27,7 +27,7 @@ struct Accounts<Name: Hashable & Sendable> {
     var count: Int { accounts.count }
 
     /// - Parameter now: Monotonic nanoseconds.
-    mutating func place(of name: Name, _ limits: Limits, now: Int64) -> Place {
+    mutating func place(of name: Name, _ limits: CallerLimits, now: Int64) -> Place {
         if accounts[name] == nil, accounts.count >= maximum { sweep(limits, now) }
         guard accounts[name] != nil || accounts.count < maximum else { return Place(name: name, isShared: true) }
         if accounts[name] == nil { accounts[name] = Account() }
@@ -35,18 +35,18 @@ struct Accounts<Name: Hashable & Sendable> {
     }
 
     /// Uses one request.
-    mutating func request(_ place: Place, _ limits: Limits, now: Int64) -> Refusal? {
+    mutating func request(_ place: Place, _ limits: CallerLimits, now: Int64) -> Refusal? {
         guard limits.requests > 0, let wait = self[place].requests.take(1, .perSecond(limits.requests), now: now) else { return nil }
         return Refusal(kind: .requests, limit: limits.requests, retryAfter: wait)
     }
 
     /// The remaining requests, and the seconds until the burst is full again.
-    mutating func left(_ place: Place, _ limits: Limits, now: Int64) -> (count: Int, full: Int) {
+    mutating func left(_ place: Place, _ limits: CallerLimits, now: Int64) -> (count: Int, full: Int) {
         self[place].requests.left(.perSecond(limits.requests), now: now)
     }
 
     /// Charges a caller's venue cost, or nothing of it.
-    mutating func spend(_ place: Place, _ cost: VenueCost, _ limits: Limits, now: Int64) -> Refusal? {
+    mutating func spend(_ place: Place, _ cost: VenueCost, _ limits: CallerLimits, now: Int64) -> Refusal? {
         if limits.refetches > 0, let wait = self[place].refetches.take(cost.refetches, .perMinute(limits.refetches), now: now) {
             return Refusal(kind: .refetches, limit: limits.refetches, retryAfter: wait)
         }
@@ -59,7 +59,7 @@ struct Accounts<Name: Hashable & Sendable> {
     }
 
     /// The limit that these additional connections and streams would exceed, if any.
-    mutating func refusal(_ place: Place, connections: Int, streams: Int, _ limits: Limits) -> Refusal? {
+    mutating func refusal(_ place: Place, connections: Int, streams: Int, _ limits: CallerLimits) -> Refusal? {
         let account = self[place]
         if limits.connections > 0, connections > 0, account.connections + connections > limits.connections {
             return Refusal(kind: .connections, limit: limits.connections, retryAfter: 5)
@@ -90,7 +90,7 @@ struct Accounts<Name: Hashable & Sendable> {
     }
 
     /// Runs at most once per second, because it visits all accounts.
-    private mutating func sweep(_ limits: Limits, _ now: Int64) {
+    private mutating func sweep(_ limits: CallerLimits, _ now: Int64) {
         if let sweptAt, now - sweptAt < 1_000_000_000 { return }
         sweptAt = now
         accounts = accounts.filter { _, account in

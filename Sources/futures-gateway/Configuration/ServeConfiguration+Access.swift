@@ -10,10 +10,10 @@ extension ServeConfiguration {
         rules.allowsAnonymous = settings.allowAnonymous
         rules.opensMetrics = settings.openMetrics
         rules.proxies = settings.trustedProxies ?? []
-        rules.keyLimits = Limits(
+        rules.keyLimits = CallerLimits(
             connections: settings.keyConnections, streams: settings.keyStreams ?? settings.share, requests: settings.keyRequests,
             refetches: settings.keyRefetches)
-        rules.addressLimits = Limits(
+        rules.addressLimits = CallerLimits(
             connections: settings.addressConnections, streams: settings.addressStreams ?? settings.share, requests: settings.addressRequests,
             refetches: settings.addressRefetches)
         if let given = settings.given(settings.list.keys), let json = json(given, mistakes: &mistakes) {

@@ -218,7 +218,7 @@ final class SocketClient: WebSocketReceiver {
 
     @Test func aSocketsMessagesCountAsRequestsOfItsAddress() async throws {
         try await House.open(configure: {
-            $0.access.addressLimits = Limits(requests: 2)
+            $0.access.addressLimits = CallerLimits(requests: 2)
             // This machine's own addresses have no limit.
             $0.access.proxies = AddressBlock("127.0.0.0/8").map { [$0] } ?? []
         }) { house in
