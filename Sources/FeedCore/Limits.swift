@@ -132,6 +132,8 @@ extension Cadence {
 }
 
 extension Connection {
+    /// How long a subscription request may stay unanswered before the connection is replaced. The venues answer within a second.
+    static let answerPatience = Duration.seconds(10)
     /// How long a connection must live before the backoff starts over.
     static let proof = Duration.milliseconds(500)
 }

@@ -95,6 +95,11 @@ struct CoreHarness {
         effects.compactMap { if case .fetch(let name, let request) = $0, request.part == .newest { (name, request.attempt) } else { nil } }
     }
 
+    /// The connections that were asked for.
+    var connects: [ConnectionID] {
+        effects.compactMap { if case .connect(let id, _, _, _) = $0 { id } else { nil } }
+    }
+
     var events: [FeedEvent] {
         effects.compactMap { if case .publish(let event) = $0 { event } else { nil } }
     }

@@ -87,6 +87,22 @@ import Testing
         #expect(bookSnapshot(11, bids: [], asks: []).compared(with: bookSnapshot(11)) != .same)
     }
 
+    /// Updates name deeper levels than REST shows. They are kept, and not published.
+    @Test func levelsThatNoSnapshotHasShownDoNotMakeASnapshotShort() {
+        let (bids, asks) = ((0..<4).map { (99 - $0, 1) }, (0..<4).map { (103 + $0, 1) })
+        let deeper = bookEvent(11, 12, 13, bids: [(100, 1)] + (0..<5).map { (90 - $0, 1) }, asks: [(102, 1)] + (0..<5).map { (110 + $0, 1) })
+        var harness = Self.live(
+            Self.depth, .depth([bookSnapshot(10, bids: bids, asks: asks)]), then: .depth([bookEvent(9, 10, 11)]), limit: 4)
+        harness.receive(Self.depth, .depth([deeper]))
+        harness.forgetEffects()
+        Self.refetch(&harness, Self.depth, .depth([bookSnapshot(13, bids: [(100, 1)] + bids.dropLast(), asks: [(102, 1)] + asks.dropLast())]))
+        #expect(harness.kinds == ["fetch"], "\(harness.kinds)")
+        harness.forgetEffects()
+        harness.receive(Self.depth, .depth([bookEvent(77, 78, 79)]))
+        harness.answerFetches { _ in .success(FetchedContent(rows: .depth([bookSnapshot(79, bids: bids, asks: asks)]), eventTime: nil)) }
+        #expect(harness.core.status(of: Self.depth, now: harness.now)?.state == .live, "\(harness.kinds)")
+    }
+
     @Test func anEmptyListIsNotBelievedBeforeAMinuteHasPassed() {
         for name in [FuturesServiceStreamName.bars, .trades, Self.list] {
             var harness = CoreHarness(limit: 60)

@@ -68,6 +68,76 @@ import Testing
         }
     }
 
+    /// A stream whose subscription is not answered, beside a stream that is live on the same connection.
+    private static func beside(_ name: FuturesServiceStreamName, configuration: FeedCore.Configuration = .init()) -> CoreHarness {
+        var harness = CoreHarness(limit: 1000, configuration: configuration)
+        harness.goLiveWithTrades()
+        harness.forgetEffects()
+        harness.step(.observe(.two, [name], forceFetch: false))
+        return harness
+    }
+
+    /// Lets seconds pass, each with a trade after the `trade`s so far, and answers what is asked over REST.
+    private static func pass(_ seconds: Int, _ harness: inout CoreHarness, trade: inout UInt64, on connection: ConnectionID) {
+        for _ in 0..<seconds {
+            harness.pass(.seconds(1))
+            trade += 1
+            harness.step(.received(connection, .rows(.trades, AggregateTrade.trades(trade...trade), eventTime: nil)))
+            harness.answerFetches { _ in .success(FetchedContent(rows: EvidenceTests.complete(.bars, upTo: 1), eventTime: nil)) }
+        }
+    }
+
+    @Test func aSubscriptionThatTheVenueNeverAnswersIsReportedAndRepeatedOnAnotherConnection() throws {
+        var (harness, trade) = (Self.beside(.bars), UInt64(1))
+        let old = harness.connection
+        Self.pass(9, &harness, trade: &trade, on: old)
+        #expect(!harness.kinds.contains { $0.hasPrefix("fail") } && harness.connects.isEmpty, "the answer may be late")
+        Self.pass(2, &harness, trade: &trade, on: old)
+        #expect(harness.kinds.contains("fail timedOut"))
+        #expect(harness.core.status(of: .bars, now: harness.now)?.state == .connecting)
+        let new = try #require(harness.connects.first)
+        harness.forgetEffects()
+        harness.step(.opened(new))
+        harness.acknowledge()
+        harness.step(.received(new, .rows(.bars, .bar(1, openTime: 540_000), eventTime: nil)))
+        Self.pass(12, &harness, trade: &trade, on: new)
+        #expect(harness.core.status(of: .bars, now: harness.now)?.state == .live)
+        #expect(harness.core.status(of: .trades, now: harness.now)?.state == .live)
+        #expect(!harness.kinds.contains("disconnect"), "the other stream has no outage")
+    }
+
+    @Test func aLateAnswerIsAcceptedAndReplacesNothing() {
+        var (harness, trade) = (Self.beside(.bars), UInt64(1))
+        Self.pass(9, &harness, trade: &trade, on: harness.connection)
+        harness.acknowledge()
+        Self.pass(20, &harness, trade: &trade, on: harness.connection)
+        #expect(harness.connects.isEmpty && !harness.kinds.contains { $0.hasPrefix("fail") })
+        #expect(harness.core.status(of: .bars, now: harness.now)?.state == .live)
+    }
+
+    @Test func dataShowsThatASubscriptionWasAccepted() {
+        var (harness, trade) = (Self.beside(.bars), UInt64(1))
+        harness.pass(.seconds(1))
+        harness.receive(.bars, .bar(1, openTime: 540_000))
+        Self.pass(20, &harness, trade: &trade, on: harness.connection)
+        #expect(harness.connects.isEmpty && !harness.kinds.contains { $0.hasPrefix("fail") })
+    }
+
+    @Test func connectionsThatNeverAnswerAreReplacedLessAndLessOften() {
+        var (harness, trade, replaced) = (Self.beside(.bars), UInt64(1), 0)
+        let connection = harness.connection
+        for _ in 0..<900 {
+            harness.forgetEffects()
+            Self.pass(1, &harness, trade: &trade, on: connection)
+            for new in harness.connects {
+                replaced += 1
+                harness.step(.opened(new))
+            }
+        }
+        #expect((4...12).contains(replaced), "\(replaced) connections in fifteen minutes")
+        #expect(harness.core.status(of: .trades, now: harness.now)?.state == .live)
+    }
+
     @Test func aQuietStreamChangesSocketsWithARotation() {
         var harness = CoreHarness(isAcknowledged: false)
         harness.step(.observe(.one, [.ticker], forceFetch: false))

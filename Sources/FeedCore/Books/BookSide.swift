@@ -31,9 +31,11 @@ package struct BookSide: Sendable {
         return place < 0 || key(levels[place]) < horizon
     }
 
+    var publishedCount: Int { min(limit, completeCount) }
+
     /// The best levels, best first.
     package func best(_ depth: Int) -> [PriceLevel] {
-        levels.suffix(min(depth, limit, completeCount)).reversed()
+        levels.suffix(min(depth, publishedCount)).reversed()
     }
 
     /// How many levels have no gap before them.

@@ -96,7 +96,8 @@ struct OrderBook: Sendable {
     @inline(__always)
     var isThin: Bool { stands && (bids.isThin || asks.isThin) }
 
-    var levelCounts: (bids: Int, asks: Int) { (bids.count, asks.count) }
+    /// The number of published levels per side. A side also keeps deeper ones, which no snapshot has shown.
+    var levelCounts: (bids: Int, asks: Int) { (bids.publishedCount, asks.publishedCount) }
 
     /// The whole book, best levels first, at most `depth` levels per side.
     func levels(depth: Int = .max) -> DepthLevels {

@@ -15,6 +15,14 @@ struct Connection: Sendable {
         let isAcknowledged: Bool
     }
 
+    /// A subscription request that was sent.
+    struct Request: Sendable {
+        /// The streams that wait for the acknowledgment.
+        var members: [Member]
+        /// When it counts as unanswered, for the first or another time.
+        var overdueAt: Instant
+    }
+
     enum Control: Sendable {
         case subscribe([Member])
         case unsubscribe([FuturesServiceStreamName])
@@ -73,7 +81,10 @@ struct Connection: Sendable {
     private(set) var controlAt = Instant(nanoseconds: 0)
     private(set) var toSubscribe: [Member] = []
     private(set) var toUnsubscribe: [FuturesServiceStreamName] = []
-    private(set) var requests: [UInt64: [FuturesServiceStreamName]] = [:]
+    /// The subscription requests without an answer, by number.
+    private(set) var requests: [UInt64: Request] = [:]
+    /// How many times in a row a request was overdue, here and on the connections that it replaces.
+    private var overdueTimes = 0
 
     init(endpoint: Int, line: Int = 0, siblings: [Int] = [], answersPings: Bool = true, _ configuration: FeedCore.Settings) {
         self.endpoint = endpoint
@@ -150,6 +161,7 @@ struct Connection: Sendable {
         phase = .idle
         rotateAt = nil
         backoff.reset()
+        (quietRotations, overdueTimes) = (0, 0)
         forgetSubscriptions()
     }
 
@@ -207,7 +219,13 @@ struct Connection: Sendable {
 
     mutating func lookedForData(_ now: Instant, next interval: Duration) { quietLookAt = now + interval }
 
-    mutating func replaces(quiet predecessor: Connection) { quietRotations = min(predecessor.quietRotations + 1, 4) }
+    /// Is to be replaced for lack of data. The next time takes twice as long, here and on the replacement.
+    mutating func leaveForQuiet() { quietRotations = min(quietRotations + 1, 4) }
+
+    /// Takes over how often its predecessors were replaced.
+    mutating func replaces(_ predecessor: Connection) {
+        (quietRotations, overdueTimes) = (predecessor.quietRotations, predecessor.overdueTimes)
+    }
 
     // Comparison with the other lines.
 
@@ -274,7 +292,7 @@ struct Connection: Sendable {
             let names = Array(toUnsubscribe.prefix(configuration.namesPerMessage))
             toUnsubscribe.removeFirst(names.count)
             // Outstanding acknowledgments belong to requests sent before this one.
-            for request in requests.keys { requests[request]?.removeAll { names.contains($0) } }
+            for request in requests.keys { requests[request]?.members.removeAll { names.contains($0.name) } }
             return .unsubscribe(names)
         }
         let members = Array(toSubscribe.prefix(configuration.namesPerMessage))
@@ -282,8 +300,31 @@ struct Connection: Sendable {
         return .subscribe(members)
     }
 
-    mutating func await(_ request: UInt64, of names: [FuturesServiceStreamName]) { requests[request] = names }
+    mutating func await(_ request: UInt64, of members: [Member], _ now: Instant) {
+        requests[request] = Request(members: members, overdueAt: now + answerPatience)
+    }
 
     /// Removes a request and returns its streams that wait for the acknowledgment.
-    mutating func answered(_ request: UInt64) -> [FuturesServiceStreamName] { requests.removeValue(forKey: request) ?? [] }
+    mutating func answered(_ request: UInt64) -> [FuturesServiceStreamName] {
+        overdueTimes = 0
+        return requests.removeValue(forKey: request)?.members.map(\.name) ?? []
+    }
+
+    /// How long it may take to answer a request. The time doubles, at most ×16, while replacements do not answer either.
+    private var answerPatience: Duration { Self.answerPatience * (1 << overdueTimes) }
+
+    /// When the next request counts as unanswered; nil if none waits.
+    var overdueAt: Instant? { requests.isEmpty ? nil : requests.values.lazy.map(\.overdueAt).min() }
+
+    /// The streams of overdue requests whose subscription is not active.
+    mutating func overdue(_ now: Instant) -> [FuturesServiceStreamName] {
+        // Data shows that a subscription is active, also if its acknowledgment was lost.
+        let overdue = requests.filter { $0.value.overdueAt <= now }.mapValues { request in request.members.filter { standingSince[$0.index] == nil } }
+        if overdue.values.contains(where: { !$0.isEmpty }) { overdueTimes = min(overdueTimes + 1, 4) }
+        for (number, members) in overdue {
+            requests[number] = members.isEmpty ? nil : Request(members: members, overdueAt: now + answerPatience)
+        }
+        return overdue.sorted { $0.key < $1.key }.flatMap { $0.value.map(\.name) }
+    }
+
 }

@@ -11,6 +11,7 @@ extension ConnectionPool {
         let successor = connections.firstIndex { $0.endpoint == endpoint && $0.phase == .idle } ?? add(endpoint: endpoint, lines: 1)
         connections[slot].successor = successor
         connections[successor].predecessor = slot
+        connections[successor].replaces(connections[slot])
         connect(successor, now, &decisions)
     }
 
@@ -23,7 +24,8 @@ extension ConnectionPool {
         guard connections[slot].isQuiet(now, after: configuration.quietAfter), connections[slot].successor == nil else { return }
         rotate(slot, now, &decisions)
         guard let successor = connections[slot].successor else { return }
-        connections[successor].replaces(quiet: connections[slot])
+        connections[slot].leaveForQuiet()
+        connections[successor].leaveForQuiet()
     }
 
     /// Closes a line and reconnects it, if the other lines have everything that is read from it, so that nothing is lost. If not, it is tried later.
@@ -38,8 +40,7 @@ extension ConnectionPool {
         for (index, heir) in taken { move(index, from: slot, to: heir) }
         decisions.effects.append(.disconnect(connections[slot].id))
         if connections[slot].isQuiet(now, after: configuration.quietAfter) {
-            let quiet = connections[slot]
-            connections[slot].replaces(quiet: quiet)
+            connections[slot].leaveForQuiet()
         }
         connections[slot].replaced(now)
         connections[slot].renew(now)

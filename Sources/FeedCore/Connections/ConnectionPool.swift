@@ -131,8 +131,8 @@ struct ConnectionPool: Sendable {
                 switch connections[slot].nextControl(now, configuration) {
                 case .unsubscribe(let names): decisions.effects.append(.unsubscribe(connections[slot].id, names, request: lastRequest))
                 case .subscribe(let members):
-                    let awaited = members.compactMap { $0.isAcknowledged ? $0.name : nil }
-                    if !awaited.isEmpty { connections[slot].await(lastRequest, of: awaited) }
+                    let awaited = members.filter(\.isAcknowledged)
+                    if !awaited.isEmpty { connections[slot].await(lastRequest, of: awaited, now) }
                     decisions.effects.append(.subscribe(connections[slot].id, members.map(\.name), request: lastRequest))
                     asked.append((slot, members))
                 }
@@ -236,6 +236,8 @@ struct ConnectionPool: Sendable {
         case overlapIsOver
         /// Its age, silence or faults require a replacement.
         case isToBeReplaced
+        /// It is alive and has not answered the subscription to these streams for too long.
+        case unanswered([FuturesServiceStreamName])
     }
 
     /// Connections in the order of their turns to connect.
@@ -279,10 +281,24 @@ struct ConnectionPool: Sendable {
             }
         }
         if isToBeReplaced { return .isToBeReplaced }
-        guard let until = connections[slot].overlapUntil else { return nil }
-        if until <= now { return .overlapIsOver }
-        decisions.wake(at: until)
-        return nil
+        if let until = connections[slot].overlapUntil {
+            if until <= now { return .overlapIsOver }
+            decisions.wake(at: until)
+        }
+        return unanswered(slot, now, judgesFrom: judgesFrom, &decisions).map { .unanswered($0) }
+    }
+
+    /// The streams whose subscription has stayed unanswered for too long; nil if there are none.
+    private mutating func unanswered(
+        _ slot: Int, _ now: Instant, judgesFrom: Instant, _ decisions: inout Decisions
+    ) -> [FuturesServiceStreamName]? {
+        guard let overdueAt = connections[slot].overdueAt else { return nil }
+        var names: [FuturesServiceStreamName] = []
+        if max(overdueAt, judgesFrom) <= now {
+            names = connections[slot].overdue(now)
+        }
+        if let next = connections[slot].overdueAt { decisions.wake(at: max(next, judgesFrom)) }
+        return names.isEmpty ? nil : names
     }
 
     /// Whether a ping was not answered in time. A connection that is silent for unusually long is pinged. One that answers no pings is dead if it is

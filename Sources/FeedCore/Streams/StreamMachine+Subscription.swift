@@ -87,6 +87,23 @@ extension StreamMachine {
         if let other = feed.pool.standingSiblings(index, slot).first { changeLine(to: other, &feed) } else { reject(error, &feed) }
     }
 
+    /// Handles a subscription that stays unanswered on a connection that is alive. Returns whether it needs another connection. A stalled stream
+    /// changes its connection by itself.
+    mutating func unanswered(on slot: Int, _ feed: inout FeedContext) -> Bool {
+        guard connection == slot else { return true }
+        guard subscription.isRequested, freshness.stalls == 0 else { return false }
+        if let other = feed.pool.standingSiblings(index, slot).first {
+            changeLine(to: other, &feed)
+            return true
+        }
+        let patience = Connection.answerPatience.components.seconds
+        let words = "The venue did not answer the subscription to \(name) within \(patience) s; trying again on another connection."
+        let error = FeedError(.timedOut, words, isTransient: true)
+        publish(.failed(error, fetch: false), &feed)
+        reportOutage(error, attempts: 1, &feed)
+        return true
+    }
+
     /// Handles the end of the subscription on a connection, which the upstream decided.
     ///
     /// - Parameter error: Why the upstream refuses the stream; nil if it can be subscribed again.
@@ -174,6 +191,7 @@ extension StreamMachine {
     /// Records the stream's new connection, on which its subscription is active.
     mutating func takeUp(_ slot: Int, _ feed: inout FeedContext) {
         connection = slot
+        feed.pool.stand(index, slot, feed.now.instant)
         if !subscription.isEffective { subscription = .requested(standsAt: nil) }
         subscriptionConfirmed(&feed)
     }

@@ -8,6 +8,7 @@ enum Fault: Int, CaseIterable {
     case restart, outage, acceptAndCut, burst, dropTrade, goingAway
     case settle, relist, listingFails, listingCut, deadHost, deadRESTHost
     case farAhead
+    case ignoreSubscription
 }
 
 /// How often each fault comes in one run: a probability per occasion, or a weight for those the clock brings.
@@ -51,7 +52,7 @@ struct FaultPlan {
         case .malformedFrame: 0.03
         case .otherData, .crossedDepth: 0.01
         case .replay: 0.8
-        case .refuseSubscription: 0.1
+        case .refuseSubscription, .ignoreSubscription: 0.1
         case .lateAcknowledgement: 0.6
         case .dataBeforeAcknowledgement: 1
         case .settle, .deadHost, .deadRESTHost: 0.3

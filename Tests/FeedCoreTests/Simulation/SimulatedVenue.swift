@@ -187,6 +187,8 @@ final class SimulatedVenue {
             wires[place].muted.subtract(message.streams)
             return send(.acknowledged(request: message.request), on: id)
         }
+        // It neither answers nor sends data. The socket works otherwise, so only the core can notice.
+        if faults.occurs(.ignoreSubscription, &dice) { return }
         if faults.occurs(.refuseSubscription, &dice) {
             wires[place].isBroken = true
             return send(.rejected(request: message.request, FeedError(.subscriptionRejected, "refused")), on: id)

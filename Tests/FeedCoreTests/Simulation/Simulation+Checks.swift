@@ -57,9 +57,12 @@ extension Simulation {
         for (slot, connection) in core.connections.enumerated() where connection.id == id {
             switch connection.phase {
             // One that its last stream leaves in the same step may wait for its turn to connect again.
-            case .waiting where givesUp && connection.lastHeard + configuration.pongWait.lowerBound <= Instant(nanoseconds: queue.now):
+            case .waiting
+            where givesUp
+                && (connection.lastHeard + configuration.pongWait.lowerBound <= Instant(nanoseconds: queue.now)
+                    || wireWatch.isUnanswered(id, queue.now)):
                 wireWatch.ended(slot, id, queue.now)
-                let isDead = venue.wire(id).map { venue.wires[$0].mood == .blackHole } ?? true
+                let isDead = venue.wire(id).map { venue.wires[$0].mood == .blackHole } ?? true || wireWatch.isUnanswered(id, queue.now)
                 verdict.expect(isDead, .noFalseAlarm, "connection \(id.value) answers its pings and is given up")
             case .idle, .waiting: wireWatch.retired(slot, id)
             default: break

@@ -178,7 +178,9 @@ extension Simulation {
             }
         case .malformed(let name?, _): if let stream = index(name) { noteUnreadable(stream, on: id) }
         case .malformed(nil, _): for stream in watches.indices { noteUnreadable(stream, on: id) }
-        case .rejected(let request?, _): for (stream, last) in pending[id] ?? [:] where last == request { standing[id]?[stream] = nil }
+        case .rejected(let request?, _):
+            _ = wireWatch.subscribed(request)
+            for (stream, last) in pending[id] ?? [:] where last == request { standing[id]?[stream] = nil }
         default: break
         }
     }

@@ -6,7 +6,7 @@ struct WireWatch {
     let lag: Nanoseconds
     private var lastHeard: [(id: ConnectionID, opened: Nanoseconds, at: Nanoseconds)] = []
     private var controls: [(id: ConnectionID, at: Nanoseconds)] = []
-    private var requests: [(request: UInt64, streams: [Int])] = []
+    private var requests: [(request: UInt64, streams: [Int], id: ConnectionID, at: Nanoseconds)] = []
     /// By place in the core's list: attempts in a row without data, and when the last one ended and how soon the next has to come.
     private var failures: [Int: Int] = [:]
     private var ends: [Int: (at: Nanoseconds, bound: Nanoseconds)] = [:]
@@ -117,12 +117,17 @@ struct WireWatch {
     }
 
     mutating func sends(_ request: UInt64, _ streams: [Int], on id: ConnectionID, _ now: Nanoseconds, _ verdict: Verdict) {
-        if !streams.isEmpty { requests.append((request, streams)) }
+        if !streams.isEmpty { requests.append((request, streams, id, now)) }
         if requests.count > 400 { requests.removeFirst(200) }
         controls.removeAll { $0.at <= now - .seconds(1) }
         controls.append((id, now))
         let count = controls.count { $0.id == id }
         verdict.expect(count <= 5, .controlPace, "\(count) within a second on \(id.value)")
+    }
+
+    /// Whether a subscription on the connection has had no answer for so long that another connection is tried.
+    func isUnanswered(_ id: ConnectionID, _ now: Nanoseconds) -> Bool {
+        requests.contains { $0.id == id && now - $0.at >= Connection.answerPatience.nanoseconds }
     }
 
     mutating func subscribed(_ request: UInt64) -> [Int] {

@@ -60,7 +60,7 @@ final class TopicsSession: DialectSession {
     func receive(_ message: Span<UInt8>, _ emit: (consuming SessionEvent) -> Void) {
         guard let members = JSONMembers(message), let topic = try? members.string("topic"),
             let name = FuturesServiceStreamName(upstream: upstream, stream: topic)
-        else { return emit(.event(.malformed(nil, "The server sent what names no topic."))) }
+        else { return emit(.event(.malformed(nil, "The message names no topic."))) }
         if let row = members.text("value").flatMap({ JSONRow($0) }) {
             emit(.event(.rows(name, .json([row]), eventTime: members.text("time").flatMap { Int64($0) })))
         } else {
