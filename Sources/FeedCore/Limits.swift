@@ -199,6 +199,8 @@ extension StreamMachine {
     static let lookInterval: Int64 = 100_000_000
     /// How often REST is asked about a silent stream whose contract is not traded. A new list may also say that trading has begun again.
     static let idleInterval = Duration.seconds(5)
+    /// How often REST is asked about a stream that its socket delivers late.
+    static let lateInterval = Duration.seconds(5)
     /// Time until an inquiry is retried that could not be sent or got no answer, 500 ms.
     static let inquiryRetry = Duration.milliseconds(500)
     /// How old the list may be while a stream has stalled, and while REST confirms its silence. A list of a venue has a megabyte or more.

@@ -175,4 +175,58 @@ import Testing
         #expect(harness.core.content(of: .btc)?.rows == .markPrice([.price(3, time: 2500)]))
         #expect(harness.core.content(of: .btc)?.state == .live)
     }
+
+    /// What the venue has at a second, over REST and as a message.
+    private static func value(_ name: FuturesServiceStreamName, _ second: UInt64) -> (rest: FeedRows, message: FeedRows) {
+        switch name.channel {
+        case .depth:
+            (
+                .depth([bookSnapshot(second, bids: [(99, Int(second % 7) + 1)])]),
+                .depth([bookEvent(second - 1, second, second, bids: [(99, Int(second % 7) + 1)])])
+            )
+        case .aggregateTrade: (AggregateTrade.trades(max(5, second) - 4...second), AggregateTrade.trades(second...second))
+        default: (.ticker(Int(second)), .ticker(Int(second)))
+        }
+    }
+
+    /// Every second has a message, and reaches the core so many seconds later. REST has no delay.
+    private static func run(
+        _ name: FuturesServiceStreamName, _ seconds: ClosedRange<UInt64>, late: UInt64, _ harness: inout CoreHarness,
+        _ look: (UInt64, FeedState?) -> Void
+    ) {
+        for second in seconds {
+            harness.pass(.milliseconds(900))
+            let complete = value(name, second).rest
+            harness.acknowledge()
+            let asked = harness.attempts + harness.inquiries
+            harness.forgetEffects()
+            for (_, attempt) in asked {
+                harness.step(.fetched(name, attempt: attempt, .success(FetchedContent(rows: complete, eventTime: nil))))
+            }
+            harness.pass(.milliseconds(100))
+            if second > late, let id = harness.core.connections.first(where: { $0.phase == .open })?.id {
+                harness.step(.received(id, .rows(name, value(name, second - late).message, eventTime: nil)))
+            }
+            look(second, harness.core.status(of: name, now: harness.now)?.state)
+        }
+    }
+
+    @Test(arguments: [FuturesServiceStreamName.ticker, .depth(symbol: "BTCUSDT"), .trades])
+    func aSocketThatDeliversLateIsStaleUntilItDeliversInTime(_ name: FuturesServiceStreamName) {
+        var harness = CoreHarness(limit: 5)
+        harness.goLive([name])
+        Self.run(name, 1...40, late: 0, &harness) { _, _ in }
+        #expect(harness.core.status(of: name, now: harness.now)?.state == .live)
+        // The messages of the next seconds are delayed, so nothing arrives at first.
+        var liveSeconds: [UInt64] = []
+        for second in UInt64(41)...50 {
+            Self.run(name, second...second, late: 1_000, &harness) { _, _ in }
+        }
+        Self.run(name, 51...150, late: 10, &harness) { second, state in if state == .live { liveSeconds.append(second) } }
+        #expect(liveSeconds.isEmpty, "\(liveSeconds)")
+        var isLiveAt: UInt64?
+        Self.run(name, 151...300, late: 0, &harness) { second, state in if state == .live, isLiveAt == nil { isLiveAt = second } }
+        #expect(isLiveAt != nil, "\(harness.kinds)")
+        #expect(harness.core.status(of: name, now: harness.now)?.state == .live)
+    }
 }

@@ -53,6 +53,8 @@ struct Freshness: Sendable {
     private var inquiredAt: Instant?
     /// Since when REST has been ahead of the socket.
     private(set) var behindSince: Instant?
+    /// Whether the socket delivers later than REST answers. Messages prove nothing until one of them arrives in time.
+    private(set) var isLate = false
     /// When the first and the last unreadable message arrived that no later message has replaced. Each shows that newer data exists.
     private(set) var refuted: (since: Instant, at: Instant)?
     /// The delays between requests caused by unreadable messages.
@@ -191,6 +193,12 @@ struct Freshness: Sendable {
     /// Records that REST has data that the socket has not delivered.
     mutating func fallBehind(_ now: Instant) { behindSince = behindSince ?? now }
 
+    /// Records that the socket has not delivered in time what REST had.
+    mutating func beLate() { isLate = true }
+
+    /// Records that the socket delivers in time again.
+    mutating func catchUp() { isLate = false }
+
     mutating func inquire(_ attempt: UInt64, _ now: Instant) {
         inquiry = Inquiry(attempt: attempt, askedAt: now)
         inquiredAt = now
@@ -204,6 +212,7 @@ struct Freshness: Sendable {
         inquiry = nil
         behindSince = nil
         refuted = nil
+        isLate = false
         heardAt = nil
         hasMessage = false
         stalls = 0
@@ -277,7 +286,8 @@ struct Freshness: Sendable {
     /// Whether an inquiry may be sent: none is outstanding, and the last one was long enough ago. A stream that follows a clock needs messages, unless
     /// its contract is not traded.
     func mayInquire(_ now: Instant) -> Bool {
-        guard inquiry == nil, isPaused || !rhythm.isPeriodic else { return false }
+        // A message since the last inquiry has answered what was asked, whether or not REST does.
+        guard inquiry.map({ $0.askedAt < heardAt ?? $0.askedAt }) ?? true, isPaused || !rhythm.isPeriodic else { return false }
         return inquiredAt.map { $0 + min(max(patience, .seconds(1)), .seconds(10)) <= now } ?? true
     }
 }

@@ -38,7 +38,7 @@ extension StreamMachine {
         case .built: conclude(&feed)
         case .waiting where snapshot.lastUpdateID == content.book?.lastUpdateID: conclude(&feed)
         case .waiting where snapshot.lastUpdateID > content.book?.lastUpdateID ?? .max:
-            if content.compared(with: fetched.rows) == .newer { findAhead(&feed) }
+            if content.compared(with: fetched.rows) == .newer { findAhead(fetched.rows, &feed) }
         case .waiting, .refreshed, .ahead, .tooOld, .lost: audit.running = nil
         }
     }

@@ -144,11 +144,20 @@ extension StreamMachine {
 
     /// Records a message that is news.
     mutating func hearNews(of moment: Instant, _ feed: inout FeedContext) {
+        if freshness.behindSince != nil || freshness.isLate, !catchesUp(feed) { return watch(&feed) }
         let learns = freshness.outage == nil && freshness.hasMessage
         if freshness.refuted != nil, !needsAnswerAfterRefutation { freshness.forgetRefutation() }
         freshness.hear(moment, proves: feed.punctuality.evidence(of: moment), learns: learns)
         endStall(&feed)
         watch(&feed)
+    }
+
+    /// Whether the messages have reached what REST had, in time. Older messages are no evidence, because the socket delivers them late.
+    private mutating func catchesUp(_ feed: borrowing FeedContext) -> Bool {
+        guard let ahead, content.compared(with: ahead.rows) != .newer else { return ahead == nil && !freshness.isLate }
+        self.ahead = nil
+        if feed.now.instant <= ahead.since.after(Freshness.grace) { freshness.catchUp() }
+        return !freshness.isLate
     }
 
     /// Ends a stall because the stream has news again. If a message does not reveal which messages before it were missed, a snapshot is requested.

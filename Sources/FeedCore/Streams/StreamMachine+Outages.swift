@@ -7,6 +7,7 @@ extension StreamMachine {
         let wasConnected = audience.isConnected
         subscription = .none(again: nil)
         freshness.lose()
+        ahead = nil
         fetching.running?.followsSubscription = false
         audit.running = nil
         // Messages that waited for another line follow a gap. The backfill fetches them with the rest.

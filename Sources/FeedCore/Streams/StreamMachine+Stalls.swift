@@ -65,7 +65,9 @@ extension StreamMachine {
         case .silent: stall("\(name) has been silent longer than expected, and REST could not verify it", &feed)
         case .stalled where freshness.behindSince == nil:
             stall("a message of \(name) could not be read, and no newer one has replaced it", isProved: true, &feed)
-        case .stalled: stall("REST has had newer data of \(name) for too long", isProved: true, &feed)
+        case .stalled:
+            freshness.beLate()
+            stall("REST has had newer data of \(name) for too long", isProved: true, &feed)
         }
     }
 
@@ -93,6 +95,9 @@ extension StreamMachine {
         freshness.inquiry = nil
         guard case .success(let fetched) = result else { return inquireSoon(&feed) }
         guard let comparison = content.compared(with: fetched.rows) else { return }
+        if comparison != .newer { ahead = nil }
+        // The socket has delivered what REST has.
+        if comparison == .older || comparison == .same && source == .websocket { freshness.catchUp() }
         switch comparison {
         case .older:
             // REST lags behind the socket, so the answer proves nothing.
@@ -110,7 +115,7 @@ extension StreamMachine {
             publishContent(.full, delta: nil, as: .fetch, &feed)
         case .newer:
             awaitMessage(with: fetched.rows, &feed)
-            findAhead(&feed)
+            findAhead(fetched.rows, &feed)
         }
     }
 
@@ -138,25 +143,34 @@ extension StreamMachine {
     }
 
     /// Handles newer data in REST than on the socket. The message may be in transit. If it does not arrive, the stream has stalled.
-    mutating func findAhead(_ feed: inout FeedContext) {
+    mutating func findAhead(_ rows: FeedRows, _ feed: inout FeedContext) {
         guard subscription.isEffective else { return }
-        if freshness.outage?.awaitsMessage == true {
-            guard fetching.running == nil else { return }
-            let wasFirst = freshness.stalls == 1
-            switch fetching.backfill {
-            case .possible: startBackfill(&feed)
-            case .none: startFetch(&feed)
-            case .running: return
-            }
-            guard wasFirst else { return }
-            // All of the data may predate the subscription, and the market may have been quiet since. The next answer shows it.
-            freshness.forgetInquiry()
-            look(at: feed.now.instant + .seconds(1), &feed)
+        if freshness.outage?.awaitsMessage == true, freshness.isLate {
+            ahead = (rows, feed.now.instant)
+            look(at: feed.now.instant.after(Freshness.grace), &feed)
+        } else if freshness.outage?.awaitsMessage == true {
+            completeAhead(&feed)
         } else if freshness.outage == nil {
+            ahead = ahead ?? (rows, feed.now.instant)
             freshness.fallBehind(feed.now.instant)
             freshness.lookAt = nil
             watch(&feed)
         }
+    }
+
+    /// Requests what REST had of a stalled stream.
+    private mutating func completeAhead(_ feed: inout FeedContext) {
+        guard fetching.running == nil else { return }
+        let wasFirst = freshness.stalls == 1
+        switch fetching.backfill {
+        case .possible: startBackfill(&feed)
+        case .none: startFetch(&feed)
+        case .running: return
+        }
+        guard wasFirst else { return }
+        // All of the data may predate the subscription, and the market may have been quiet since. The next answer shows it.
+        freshness.forgetInquiry()
+        look(at: feed.now.instant + .seconds(1), &feed)
     }
 
     /// Reports missing data on a working connection. The stream is resubscribed, and its socket is checked with a ping. A subscription that was
@@ -193,9 +207,15 @@ extension StreamMachine {
 
     /// Handles a stream that is still stalled. REST is asked whether newer data exists, and the socket is replaced from time to time.
     private mutating func persist(_ feed: inout FeedContext) {
+        if let late = ahead, late.since.after(Freshness.grace) <= feed.now.instant {
+            ahead = nil
+            completeAhead(&feed)
+        }
         if let at = freshness.retryAt, at <= feed.now.instant { retry(&feed) }
         let isAsked = inquire(&feed)
-        guard let at = freshness.retryAt else { return }
+        guard var at = freshness.retryAt else { return }
+        // Only REST and a message in time show that a late socket is in time again.
+        if freshness.isLate { at = min(at, feed.now.instant + Self.lateInterval) }
         look(at: isAsked || !traits.hasSnapshotSource ? at : min(at, feed.now.instant + Self.inquiryRetry), &feed)
     }
 

@@ -77,6 +77,9 @@ extension StreamMachine {
             subscriptionConfirmed(&feed)
         } else if feed.pool.connections[slot].siblings.contains(connection), !subscription.isEffective {
             changeLine(to: slot, &feed)
+        } else if feed.pool.connections[slot].predecessor == connection, subscription.isRequested {
+            // The old connection has not answered, so it has delivered nothing that the new one may lack.
+            handOver(to: slot, &feed)
         }
     }
 

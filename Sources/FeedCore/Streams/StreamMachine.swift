@@ -182,6 +182,8 @@ struct StreamMachine: Sendable {
     var fetching: Fetching
     var audit = Audit()
     var lines = Lines()
+    /// What REST had and the socket has not delivered yet, and when REST said so.
+    var ahead: (rows: FeedRows, since: Instant)?
     var barEnd = BarEnd()
 
     /// A new stream in its initial state.
