@@ -286,7 +286,7 @@ struct Freshness: Sendable {
     /// Whether an inquiry may be sent: none is outstanding, and the last one was long enough ago. A stream that follows a clock needs messages, unless
     /// its contract is not traded.
     func mayInquire(_ now: Instant) -> Bool {
-        // A message since the last inquiry has answered what was asked, whether or not REST does.
+        // A message since the last inquiry has made its answer unnecessary.
         guard inquiry.map({ $0.askedAt < heardAt ?? $0.askedAt }) ?? true, isPaused || !rhythm.isPeriodic else { return false }
         return inquiredAt.map { $0 + min(max(patience, .seconds(1)), .seconds(10)) <= now } ?? true
     }
