@@ -89,6 +89,8 @@ extension ReplayConfiguration {
 }
 
 extension ReplayFeed {
+    /// A recorded gateway that was restarted within this time has no gap in its tape, ms.
+    static let shortRestart: Int64 = 2_000
     /// How long after its first moment a tape has its first lists of symbols, ms.
     static let firstLists: Int64 = 30_000
     /// How many bytes are played before the readers must have them.

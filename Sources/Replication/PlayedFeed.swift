@@ -87,6 +87,13 @@ package struct PlayedFeed: Sendable {
         effects.append(.beginAnew)
     }
 
+    /// Forgets the streams, because something is missing before the next record.
+    package mutating func breakOff() -> [Effect] {
+        var effects: [Effect] = []
+        if view.epochs.current != nil { beginAnew(EpochTable(), &effects) }
+        return effects
+    }
+
     /// Applies the lists of symbols of a record that is played later, if there are none yet of their upstreams.
     package mutating func takeLists(ahead record: PlayedRecord) {
         for list in record.message.records {

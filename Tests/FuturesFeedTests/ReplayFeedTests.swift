@@ -23,6 +23,7 @@ import Testing
 
         func receive(_ event: EncodedEvent) { note("event \(event.stream)") }
         func receive(_ message: VenueMessage) { note(message.text.map { String(decoding: $0, as: UTF8.self) } ?? "lost") }
+        func beginAnew() { note("anew") }
         private func note(_ word: String) { state.withLockedValue { $0.words.append(word) } }
 
         func hold() { state.withLockedValue { $0.holds = true } }
@@ -49,10 +50,12 @@ import Testing
 
     /// A replay in steps of a stream that begins at 0 ms, and of its messages, each with its time and its text; nil for a loss.
     private static func replay(
-        _ messages: [(at: Int64, text: String?)], list: (at: Int64, text: String)? = nil, _ body: (ReplayFeed, Listener) async throws -> Void
+        _ messages: [(at: Int64, text: String?)], list: (at: Int64, text: String)? = nil, gapBefore end: Int64? = nil,
+        _ body: (ReplayFeed, Listener) async throws -> Void
     ) async throws {
         func record(_ record: FeedRecord, at: Int64, _ first: UInt64) -> PlayedRecord {
-            PlayedRecord(LogMessage(epoch: 5, term: 1, first: first, sentAt: 1_000_000 + at, records: [record]), at: 1_000_000 + at, isBroken: false)
+            PlayedRecord(
+                LogMessage(epoch: 5, term: 1, first: first, sentAt: 1_000_000 + at, records: [record]), at: 1_000_000 + at, isBroken: at == end)
         }
         let status = FeedRecord(.status, of: trades.description, Array("{\"state\":\"live\"}".utf8)[...])
         let records = messages.map { record(FeedRecord(VenueMessage(stream: trades, text: $0.text.map { Array($0.utf8) })), at: $0.at, 2) }
@@ -88,6 +91,18 @@ import Testing
             #expect(listener.words.last == "b")
             #expect(await Self.step(feed, to: 1_000) == 300)
             #expect(feed.position.phase == .ended && listener.words.last == "c")
+        }
+    }
+
+    @Test func aGapOfTheTapeEndsEveryStreamWhereItBegins() async throws {
+        try await Self.replay([(100, "a"), (9_000, "b")], gapBefore: 9_000) { feed, listener in
+            _ = await Self.step(feed, to: 1_000)
+            #expect(listener.words.last == "anew", "\(listener.words)")
+            #expect(feed.look { played, _ in played.streams.isEmpty })
+            #expect(await Self.step(feed, to: 5_000) == 5_000, "time passes in the gap too")
+            #expect(listener.words.count { $0 == "anew" } == 1)
+            _ = await Self.step(feed, to: 10_000)
+            #expect(listener.words.count { $0 == "anew" } == 1, "the streams have ended already")
         }
     }
 

@@ -44,6 +44,10 @@ package final class ReplayFeed: Sendable {
         var stepped: (() -> Void)?
         /// Whether the last record closed connections: a step ends there, so that clients can be back before more time passes.
         var hasClosed = false
+        /// The time of the last record; nil before the first.
+        var lastAt: Int64?
+        /// Whether the streams ended where the gap before the next record begins.
+        var hasBrokenOff = false
         /// The step to begin with, if it was requested while the state at the first moment was read.
         var first: ((ReplayClock, Instant) -> ReplayClock.Goal)?
     }
@@ -134,7 +138,15 @@ package final class ReplayFeed: Sendable {
         return state.value.next
     }
 
-    private func take() { state.value.next = nil }
+    private func take() {
+        (state.value.lastAt, state.value.hasBrokenOff) = (state.value.next?.at, false)
+        state.value.next = nil
+    }
+
+    /// Whether events are missing before the record. A gateway that was restarted recorded nothing in between.
+    private func followsGap(_ record: PlayedRecord) -> Bool {
+        record.isBroken || record.kind == .epoch && state.value.lastAt.map { record.at - $0 > Self.shortRestart } ?? false
+    }
 
     /// Lets time pass a moment after the newest stream has its first reader, so that clients can subscribe to all of theirs.
     func beginSoon() {
@@ -165,7 +177,14 @@ package final class ReplayFeed: Sendable {
                 }
                 let isInterrupted = state.value.hasClosed && state.value.stepped != nil && record.kind != .messagesLost
                 if isInterrupted { return send { self.endStep(isWhole: false) } }
-                guard isDue, !isOver else { return pause(before: record, isOver || state.value.stepped != nil) }
+                guard isDue, !isOver else {
+                    if !isOver, !state.value.hasBrokenOff, followsGap(record) {
+                        if state.value.unsent > 0 { return send { self.play() } }
+                        breakOff()
+                        continue
+                    }
+                    return pause(before: record, isOver || state.value.stepped != nil)
+                }
                 // A connection that is closed does not get the messages that are on their way, and how many those are depends on threads.
                 let mayClose = record.kind == .messagesLost || record.kind == .epoch || record.isBroken
                 if mayClose, state.value.unsent > 0 { return send { self.play() } }
@@ -206,6 +225,15 @@ package final class ReplayFeed: Sendable {
             }
             if effect == .beginAnew || effect.losesMessages { state.value.hasClosed = true }
         }
+    }
+
+    /// Ends all streams where a gap of the recording begins. In the gap, nobody knows what the venue sent.
+    private func breakOff() {
+        state.value.hasBrokenOff = true
+        let (effects, listener) = shared.withLockedValue { ($0.feed.breakOff(), $0.listener) }
+        guard !effects.isEmpty else { return }
+        listener?.beginAnew()
+        state.value.hasClosed = true
     }
 
     /// Continues when every reader has everything. A reader that does not accept it for long is ended, as in any gateway.
