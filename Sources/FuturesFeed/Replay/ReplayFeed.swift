@@ -227,7 +227,7 @@ package final class ReplayFeed: Sendable {
         }
     }
 
-    /// Ends all streams where a gap of the recording begins. In the gap, nobody knows what the venue sent.
+    /// Ends all streams where a gap of the recording begins. The messages of the gap are unknown.
     private func breakOff() {
         state.value.hasBrokenOff = true
         let (effects, listener) = shared.withLockedValue { ($0.feed.breakOff(), $0.listener) }
