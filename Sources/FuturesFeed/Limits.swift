@@ -57,6 +57,8 @@ extension LogNode {
 extension MarketsLink {
     /// The time between two reports to streams of markets.
     static let interval = TimeAmount.seconds(1)
+    /// How old a venue's list may be while the table is read, and while the list has halted contracts.
+    static let listingAge = (open: Duration.seconds(300), halted: Duration.seconds(60))
 }
 
 extension NodeRequest {

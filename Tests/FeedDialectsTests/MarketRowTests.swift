@@ -1,4 +1,5 @@
 import FeedCore
+import GatewayTestSupport
 import Testing
 
 @testable import FeedDialects
@@ -55,6 +56,25 @@ import Testing
         #expect(row.markPrice?.text == "11794.15000000" && row.indexPrice?.text == "11784.62659091" && row.openInterest?.text == "10659.509")
         #expect(row.fundingRate?.text == "0.00038167" && row.fundingIntervalHours == 4 && row.fundingPerHour?.text == "0.0000954175")
         #expect(row.nextFundingTime == 9 && row.bidPrice == nil)
+    }
+
+    @Test func aRowOfAllContractsHasThePhaseOfItsOwnMarket() throws {
+        var listing = VenueListing(symbols: ["BTCUSDT", "ETHUSDT", "TSLAUSDT"])
+        listing.halted = ["ETHUSDT"]
+        (listing.markets, listing.closures) = (["TSLAUSDT": "EQUITY"], ["EQUITY": [10..<21]])
+        let source = try #require(MarketSource.all(for: .contracts(nil), FuturesDialect(venue: .aster), listing: { _ in listing }).first)
+        let values: [(content: FuturesServiceFeedContent, status: StreamStatus)?] = source.streams.map { name in
+            let status = StreamStatus(
+                name: name, state: .live, contentID: nil, isWhole: true, ageMs: 1, unverifiedMs: 1, source: .rest, isConnected: true, observers: 1)
+            return (Self.content(name, .markPrice([])), status)
+        }
+        for (time, phase) in [(9, nil), (10, "closed"), (20, "closed"), (21, nil), (nil, nil)] as [(Int64?, String?)] {
+            var writer = JSONWriter()
+            writer.array { #expect(source.write(.contracts(nil), listing, at: time, values, &$0)) }
+            let rows = try #require(try JSON(String(decoding: writer.bytes, as: UTF8.self)).array)
+            #expect(rows.map { $0["symbol"]?.text } == ["BTCUSDT", "ETHUSDT", "TSLAUSDT"] && rows.allSatisfy { $0["state"] == "live" })
+            #expect(rows.map { $0["market"]?.text } == [nil, "halted", phase], "\(String(describing: time))")
+        }
     }
 
     @Test func aContentThatCannotBeReadLeavesItsMembersOut() throws {

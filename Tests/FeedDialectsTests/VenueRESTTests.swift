@@ -103,6 +103,20 @@ import Testing
         #expect(refusal?.code == code)
     }
 
+    @Test(arguments: ["klines", "continuousKlines", "indexPriceKlines", "markPriceKlines", "premiumIndexKlines"])
+    func barsThatShouldEndBeforeTheyBeginAreRefused(path: String) {
+        func refusal(from start: String, to end: String) -> VenueRefusal? {
+            Self.refusal(
+                "/fapi/v1/\(path)",
+                [
+                    ("symbol", "BTCUSDT"), ("pair", "BTCUSDT"), ("contractType", "PERPETUAL"), ("interval", "1m"), ("startTime", start),
+                    ("endTime", end),
+                ])
+        }
+        #expect(refusal(from: "60001", to: "60000") == VenueRefusal(code: -1023, "Start time is greater than end time."))
+        #expect(refusal(from: "60000", to: "60000") == nil)
+    }
+
     @Test func listsOfAnotherVersionAreThatVersionsOwn() {
         for path in ["/fapi/v3/ticker/24hr", "/fapi/v2/ticker/price", "/fapi/v3/ticker/bookTicker", "/fapi/v3/premiumIndex", "/fapi/v3/exchangeInfo"]
         {

@@ -48,6 +48,27 @@ import Testing
         }
     }
 
+    @Test func aSnapshotFromAGapOfTheTapeIsNotLive() async throws {
+        try await RecordingHouse.open { house in
+            for _ in 0..<2 {
+                try await house.gateway { client in
+                    let reader = try await client.events("streams=\(Self.trades)")
+                    for _ in 0..<5 { _ = try await reader.next("update", of: Self.trades) }
+                }
+            }
+            try await house.gateway { client in
+                let gap = try #require(try await client.get("/tape").json["gaps"]?.array?.first)
+                let (from, to) = (try #require(gap["from"]?.integer), try #require(gap["to"]?.integer))
+                let before = try await client.get("/streams/\(Self.trades)?at=\(from)").json
+                let within = try await client.get("/streams/\(Self.trades)?at=\(from + 1)").json
+                #expect(from + 1 < to && before["state"]?.text == "live", "\(gap)")
+                #expect(within["state"]?.text == "recovering" && within["id"] == before["id"] && within["content"] == before["content"])
+                let replayed = try await client.events("streams=\(Self.trades)&from=\(from + 1)&to=\(to)")
+                #expect(try await replayed.next("update").data["state"]?.text == "recovering")
+            }
+        }
+    }
+
     @Test func whatIsNotThereIsToldWithItsReason() async throws {
         try await RecordingHouse.open { house in
             try await house.gateway { client in

@@ -82,6 +82,52 @@ import Testing
         }
     }
 
+    @Test func aTableWithoutLiveRowsIsNotLiveAndItsVenueIsNotReady() async throws {
+        try await VenuesTests.open { house, second in
+            let events = try await house.client.events("streams=!markets")
+            func states() async throws -> Set<String> {
+                let update = try await events.next("update").data
+                return Set((update["content"]?["rows"]?.array ?? []).compactMap { $0["state"]?.text })
+            }
+            let first = try await states()
+            #expect(first.contains("live"), "the first table has a row that is live: \(first)")
+            for venue in ["aster", "binance"] {
+                while try await house.client.get("/readyz?venue=\(venue)").status != 200 {}
+            }
+            await second.stop()
+            // The rows of the other venue are still live.
+            while try await house.client.get("/readyz?venue=binance").status != 503 {}
+            #expect(try await house.client.get("/readyz?venue=aster").status == 200)
+            #expect(try await house.client.get("/streams/!markets").json["state"]?.text == "live")
+            await house.exchange.stop()
+            while try await house.client.get("/readyz?venue=aster").status != 503 {}
+            var last: Set<String> = ["live"]
+            while last.contains("live") { last = try await states() }
+            #expect(try await events.next("status").data["state"]?.text == "stale")
+            let answer = try await house.client.get("/streams/!markets?maxUnverified=1000&wait=0")
+            #expect(try answer.status == 503 && answer.json["title"] == "Not verified", "\(answer.text.prefix(300))")
+            #expect(try await house.client.get("/readyz").status == 503)
+            withExtendedLifetime(events) {}
+        }
+    }
+
+    @Test func theRowOfAHaltedContractSaysSoInTheTableOfAllContracts() async throws {
+        try await House.open { house in
+            try await house.awaitReadiness()
+            house.exchange.inflict(.halt(symbols: ["ETHUSDT"]))
+            let events = try await house.client.events("streams=!markets,ethusdt@bookTicker")
+            /// The phases of two contracts' markets.
+            func phases(_ rows: JSON?) -> [String?] {
+                ["BTCUSDT", "ETHUSDT"].map { symbol in (rows?.array ?? []).first { $0["symbol"]?.text == symbol }?["market"]?.text }
+            }
+            while try await phases(house.client.get("/markets/ETH").json["rows"]).last != "halted" {
+                await house.onHub { $0.feed.refreshListing(of: 0) }
+            }
+            #expect(try await phases(house.client.get("/markets").json["rows"]) == [nil, "halted"])
+            while try await phases(events.next("update", of: "!markets").data["content"]?["rows"]) != [nil, "halted"] {}
+        }
+    }
+
     @Test func booksTradesAndBarsOfAllVenuesHaveOneShape() async throws {
         try await VenuesTests.open { house, _ in
             try await house.awaitReadiness()

@@ -62,6 +62,49 @@ import Testing
         }
     }
 
+    /// A tape of three segments in order: the first two of one epoch, the third of a gateway that was started after the first was killed or stopped.
+    private static func restarted(isOrderly: Bool) throws -> MemoryStorage {
+        let storage = MemoryStorage()
+        var events = Events()
+        let first = try TapeRecorder(storage, bytes: 1 << 20)
+        // A segment has at most a sixteenth of the tape.
+        while try TapeReader(storage).segments().count < 2 { first.write(events.some(100)) }
+        if isOrderly { first.finish(now: events.at) }
+        var later = Events(epoch: 78)
+        later.at = events.at + 60_000
+        let second = try TapeRecorder(storage, bytes: 1 << 20, inherited: TapeReader(storage).end()?.position, now: later.at)
+        second.write(later.some(10))
+        return storage
+    }
+
+    @Test func aWholeTapeHasNoUnlistedGap() throws {
+        for isOrderly in [false, true] {
+            let report = try TapeReader(Self.restarted(isOrderly: isOrderly)).verify()
+            #expect(report.unlisted.isEmpty && report.gaps.map(\.reason) == [isOrderly ? .stopped : .killed] && report.segments == 3)
+        }
+    }
+
+    @Test func aLostSegmentIsAGap() throws {
+        for isOrderly in [false, true] {
+            let storage = try Self.restarted(isOrderly: isOrderly)
+            let reader = TapeReader(storage)
+            let (first, third) = (try #require(try reader.segments().first), try #require(try reader.segments().last))
+            try storage.remove(TapeReader.segmentName(2))
+            try storage.remove(TapeReader.indexName(2))
+            let gap = try #require(try reader.verify().unlisted.first)
+            #expect(gap.from == reader.extent(of: first)?.lastAt && gap.to == reader.extent(of: third)?.firstAt && gap.reason == .damaged)
+            #expect(try reader.allGaps().first == gap)
+        }
+    }
+
+    @Test func aGapAfterAKillIsFoundWithoutTheListOfGaps() throws {
+        for isOrderly in [false, true] {
+            let storage = try Self.restarted(isOrderly: isOrderly)
+            try storage.remove(TapeReader.gapLog)
+            #expect(try TapeReader(storage).verify().unlisted.map(\.reason) == (isOrderly ? [] : [.killed]))
+        }
+    }
+
     @Test func aDamagedIndexCostsNothing() throws {
         let seed = UInt64.random(in: 1 ... .max)
         print("seed \(seed)")

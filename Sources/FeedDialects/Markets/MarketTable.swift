@@ -42,23 +42,32 @@ package struct MarketSource: Sendable {
         }
     }
 
-    /// Writes the rows of the venue, in the shape that all venues share.
+    /// Writes the rows of the venue, in the shape that all venues share. Returns whether a row was written that is live.
     ///
-    /// - Parameter values: The contents and statuses of the streams, in their order; nil for one without content.
+    /// - Parameters:
+    ///   - time: The venue's time, ms since 1970 UTC; nil if it is unknown.
+    ///   - values: The contents and statuses of the streams, in their order; nil for one without content.
+    @discardableResult
     package func write(
-        _ question: MarketQuestion, _ listing: VenueListing?,
+        _ question: MarketQuestion, _ listing: VenueListing?, at time: Int64?,
         _ values: some Collection<(content: FuturesServiceFeedContent, status: StreamStatus)?>, _ json: inout JSONWriter
-    ) {
-        let freshness = WorstFreshness(values.map { $0?.status })
+    ) -> Bool {
+        let statuses = values.map { $0?.status }
+        let freshness = WorstFreshness(statuses)
+        let isLive = freshness.state == .live
         switch question {
         case .contracts(let asset):
-            for market in dialect.markets(of: asset, listing, in: values.compactMap { $0?.content }) {
+            let markets = dialect.markets(of: asset, listing, in: values.compactMap { $0?.content })
+            for market in markets {
                 json.object { json in
                     json.member("venue", venue)
                     market.write(&json)
-                    freshness.write(&json)
+                    let phase = listing?.phase(of: market.symbol, at: time ?? .min) ?? .open
+                    // A stream of all contracts has no phase of its own.
+                    (phase == .open ? freshness : WorstFreshness(statuses.map { $0?.traded(phase) })).write(&json)
                 }
             }
+            return isLive && !markets.isEmpty
         case .data(let data, of: let asset):
             json.object { json in
                 json.member("venue", venue)
@@ -71,6 +80,16 @@ package struct MarketSource: Sendable {
                 if let content = values.first??.content { dialect.write(data, of: content, &json) }
                 freshness.write(&json)
             }
+            return isLive
         }
+    }
+}
+
+extension StreamStatus {
+    /// The same status in another phase of the market.
+    fileprivate func traded(_ phase: MarketPhase) -> StreamStatus {
+        var status = self
+        status.market = phase
+        return status
     }
 }

@@ -4,12 +4,17 @@ import NIOCore
 
 /// Replaces a connection for the stream `!markets`: each second, the table of all contracts is made from streams of all venues, and treated as a
 /// message. While the stream is subscribed, so are those streams.
+///
+/// A message makes the stream live. So the link sends the table only while a row is live, and once more when the last row stops being live, with
+/// the states of the rows. The first table confirms the subscription.
 final class MarketsLink: UpstreamLink {
     private let engine: FeedEngine
     private let id: ConnectionID
     private var name: FuturesServiceStreamName?
     private var observer: ObserverID?
     private var observed: [FuturesServiceStreamName] = []
+    /// Whether the last table that was sent has a row that is live.
+    private var wasLive = false
     private var next: Scheduled<Void>?
 
     init(engine: FeedEngine, id: ConnectionID) { (self.engine, self.id) = (engine, id) }
@@ -19,11 +24,13 @@ final class MarketsLink: UpstreamLink {
         if observer == nil { observer = engine.add(nil) }
         next?.cancel()
         next = after(.zero) { $0.tell() }
-        confirm(request)
     }
 
     func unsubscribe(_ names: [FuturesServiceStreamName], request: UInt64) {
-        stop()
+        name = nil
+        next?.cancel()
+        // A stream that has stalled is subscribed again in a moment. Its sources must not be dropped in between.
+        next = after(Self.interval) { $0.stop() }
         confirm(request)
     }
 
@@ -34,7 +41,7 @@ final class MarketsLink: UpstreamLink {
     private func stop() {
         next?.cancel()
         if let observer { engine.remove(observer) }
-        (name, observer, observed, next) = (nil, nil, [], nil)
+        (name, observer, observed, next, wasLive) = (nil, nil, [], nil, false)
     }
 
     private func confirm(_ request: UInt64) { _ = after(.zero) { $0.engine.step(.received($0.id, .acknowledged(request: request))) } }
@@ -54,19 +61,28 @@ final class MarketsLink: UpstreamLink {
             engine.step(.observe(observer, streams, forceFetch: false))
             observed = streams
         }
+        for source in sources {
+            // The streams of all contracts do not show a halt.
+            let isHalted = listings[source.upstream]?.halted.isEmpty == false
+            engine.refreshListing(of: source.upstream, age: isHalted ? Self.listingAge.halted : Self.listingAge.open)
+        }
         // All values belong to the same moment.
         let values = engine.values(of: streams).values
+        var isLive = false
         var writer = JSONWriter()
         writer.object { json in
             json.member("rows")
             json.array { json in
                 var place = 0
                 for source in sources {
-                    source.write(.contracts(nil), listings[source.upstream], values[place..<place + source.streams.count], &json)
+                    let (upstream, own) = (source.upstream, values[place..<place + source.streams.count])
+                    if source.write(.contracts(nil), listings[upstream], at: engine.venueTime(of: upstream), own, &json) { isLive = true }
                     place += source.streams.count
                 }
             }
         }
+        guard isLive || wasLive else { return }
+        wasLive = isLive
         let text = String(decoding: writer.bytes, as: UTF8.self)
         engine.step(.received(id, .rows(name, .json([JSONRow(checked: text)]), eventTime: nil)))
     }

@@ -65,8 +65,9 @@ struct MarketHandlers: Sendable {
 
     private func sources(for question: MarketQuestion) -> [MarketSource] {
         MarketSource.all(for: question, hub.feed.dialect) { hub.feed.listing(of: $0) }.compactMap { source in
-            // The venue may just have listed it.
-            if source.streams.isEmpty { hub.feed.refreshListing(of: source.upstream) }
+            // The venue may just have listed it, or only the list says that a halt has ended.
+            let isHalted = question.asset == nil && hub.feed.listing(of: source.upstream)?.halted.isEmpty == false
+            if source.streams.isEmpty || isHalted { hub.feed.refreshListing(of: source.upstream) }
             return source.streams.isEmpty ? nil : source
         }
     }
@@ -107,14 +108,15 @@ struct MarketHandlers: Sendable {
         // All values belong to the same moment. Lists of all contracts are long, so the feed's thread does not write them.
         let values = hub.feed.values(of: sources.flatMap(\.streams)).values
         let listings = sources.map { hub.feed.listing(of: $0.upstream) }
+        let times = sources.map { hub.feed.venueTime(of: $0.upstream) }
         responder.respond(200) {
             var writer = JSONWriter()
             writer.object { json in
                 json.member("rows")
                 json.array { json in
                     var place = 0
-                    for (source, listing) in zip(sources, listings) {
-                        source.write(question, listing, values[place..<place + source.streams.count], &json)
+                    for (index, source) in sources.enumerated() {
+                        source.write(question, listings[index], at: times[index], values[place..<place + source.streams.count], &json)
                         place += source.streams.count
                     }
                 }

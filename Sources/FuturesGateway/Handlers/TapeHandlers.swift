@@ -77,7 +77,7 @@ struct TapeHandlers: Sendable {
                 work.value = try PastReading(reader, of: [name], at: at, reach: TapeFeeder.reach) { dialect.traits(of: $0)?.limit ?? 1000 }
             }
             guard try work.value?.step(isLate) == true else { return nil }
-            guard let content = work.value?.past.content(of: name) else { return Self.nothingThen(name).response }
+            guard let content = work.value?.content(of: name) else { return Self.nothingThen(name).response }
             return StreamHandlers.json(200, ContentEncoder.event(content))
         }
     }

@@ -37,17 +37,35 @@ extension EventHub {
         let statuses = feed.statuses()
         let streams = state.value.streams
         var tally = state.value.tally
+        let sources = (streams[.markets]?.demand ?? 0) > 0 ? marketSources(statuses.streams) : [:]
         let rows = statuses.streams.map { status in
             let stream = streams[status.name]
             let kind = stream?.kind ?? tally.kind(of: status.name)
+            let (readers, isRowLive) = (stream?.demand ?? 0, sources[status.name])
+            // The gateway makes the stream `!markets` itself, so its state says nothing about an upstream.
+            let isDerived = status.name.channel == .markets
             return StatusTable.Row(
-                status: Status(feed: status, readers: stream?.demand ?? 0), kind: kind, upstream: tally.kinds[kind].upstream)
+                status: Status(feed: status, readers: readers), kind: kind, upstream: tally.kinds[kind].upstream,
+                isRead: !isDerived && (readers > 0 || isRowLive != nil),
+                isEvidence: !isDerived && status.state == .live && (readers > 0 || isRowLive ?? true))
         }
         state.value.tally = tally
         let upstreams = tally.upstreams.enumerated().map { ($1, state.value.troubles[$0]) }
         return StatusTable(
             rows: rows, upstreams: upstreams, lines: statuses.lines, readAt: statuses.now, knowsSymbols: statuses.knowsSymbols,
             isStopping: isDraining || state.value.isLeaving, trouble: statuses.trouble)
+    }
+
+    /// The sources of the stream `!markets`, and whether the rows made from them are live. A polled source alone stays live for a minute after its
+    /// venue has failed.
+    private func marketSources(_ statuses: [StreamStatus]) -> [FuturesServiceStreamName: Bool] {
+        let live = Set(statuses.lazy.filter { $0.state == .live }.map(\.name))
+        var sources: [FuturesServiceStreamName: Bool] = [:]
+        for source in MarketSource.all(for: .contracts(nil), feed.dialect, listing: { feed.listing(of: $0) }) {
+            let isLive = source.streams.allSatisfy(live.contains)
+            for name in source.streams { sources[name] = isLive }
+        }
+        return sources
     }
 
     /// Records a fault of an upstream. An error caused by the request, such as an unknown stream, does not count.

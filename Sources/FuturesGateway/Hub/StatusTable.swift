@@ -12,6 +12,10 @@ final class StatusTable: Sendable {
         let kind: Int
         /// The index of its upstream in the dialect.
         let upstream: Int
+        /// Whether it has readers, or is a source of the stream `!markets` and that has readers.
+        let isRead: Bool
+        /// Whether it is live and shows that its upstream sends data.
+        let isEvidence: Bool
     }
 
     /// The status of one upstream.
@@ -19,7 +23,7 @@ final class StatusTable: Sendable {
         let name: String
         /// The number of streams with readers.
         var read = 0
-        /// The number of live streams.
+        /// The number of live streams that the upstream sends.
         var live = 0
         /// The upstream's last fault.
         let trouble: EventHub.Trouble?
@@ -55,8 +59,8 @@ final class StatusTable: Sendable {
                 isListed: knowsSymbols.indices.contains(index) ? knowsSymbols[index] : nil)
         }
         for row in rows where counted.indices.contains(row.upstream) {
-            if row.status.readers > 0 { counted[row.upstream].read += 1 }
-            if row.status.feed.state == .live { counted[row.upstream].live += 1 }
+            if row.isRead { counted[row.upstream].read += 1 }
+            if row.isEvidence { counted[row.upstream].live += 1 }
         }
         self.rows = rows
         self.upstreams = counted

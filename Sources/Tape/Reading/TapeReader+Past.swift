@@ -29,11 +29,13 @@ package struct PastReading {
     private(set) var arrival: TapeCursor?
     private var isBroken = false
     private var isOver = false
+    /// Whether nothing was recorded at the requested time. Readers may have had newer content than the last known one.
+    private let isInGap: Bool
     /// The newest time of the data received at the requested time or later.
     private var newest: Int64 = 0
 
     /// Reads everything from a cursor on.
-    fileprivate init(_ cursor: TapeCursor, _ past: PastFeed) { (self.cursor, self.past, target) = (cursor, past, nil) }
+    fileprivate init(_ cursor: TapeCursor, _ past: PastFeed) { (self.cursor, self.past, target, isInGap) = (cursor, past, nil, false) }
 
     /// Reads the state at a time.
     ///
@@ -49,6 +51,16 @@ package struct PastReading {
         past = PastFeed(of: streams, until: time, limit: limit)
         target = try reader.place(reaching: time)
         cursor = try TapeCursor(reader, at: try reader.place(reach, before: target))
+        isInGap = try reader.gaps().contains { $0.from < time && time < $0.to }
+    }
+
+    /// A stream's content at the requested time, in its state then; nil if there is none. In a gap, live content is `recovering`.
+    package mutating func content(of name: FuturesServiceStreamName) -> FuturesServiceFeedContent? {
+        guard let content = past.content(of: name) else { return nil }
+        guard isInGap, content.state == .live else { return content }
+        return FuturesServiceFeedContent(
+            streamName: name, id: content.id, kind: content.kind, state: .recovering, source: content.source, eventTime: content.eventTime,
+            receivedAt: content.receivedAt, rows: content.rows)
     }
 
     /// Continues reading.

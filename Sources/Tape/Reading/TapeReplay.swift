@@ -118,7 +118,7 @@ package struct TapeReplay {
         last = reading.past.head
         var contents: [(name: String, members: [UInt8])] = []
         for name in order {
-            if let content = reading.past.content(of: name) { contents.append((name.description, ContentEncoder.event(content))) }
+            if let content = reading.content(of: name) { contents.append((name.description, ContentEncoder.event(content))) }
         }
         known = Set(contents.map(\.name))
         values = contents.indices.flatMap { place in

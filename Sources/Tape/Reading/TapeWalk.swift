@@ -15,6 +15,8 @@ package struct TapeReport: Sendable, Equatable {
     package var bytes = 0
     package var damages: [TapeDamage] = []
     package var gaps: [TapeGap] = []
+    /// The gaps between segments that the list of gaps lacks.
+    package var unlisted: [TapeGap] = []
 }
 
 extension TapeReader {
@@ -46,6 +48,7 @@ extension TapeReader {
                 } catch { report.damages.append(error) }
             }
         }
+        report.unlisted = try unlistedGaps()
         report.gaps = try gaps()
         return report
     }

@@ -118,7 +118,7 @@ struct TapeCommand: ParsableCommand {
         /// - Throws: `TapeError` with the code `notFound` if there are none.
         func lines(_ take: ([UInt8]) throws -> Void) throws {
             let reader = TapeReader(TapeDirectory(directory))
-            var lines = TapeLines(stream: stream, from: from?.milliseconds, to: to?.milliseconds, gaps: try reader.gaps())
+            var lines = TapeLines(stream: stream, from: from?.milliseconds, to: to?.milliseconds, gaps: try reader.allGaps())
             var failure: (any Error)?
             try reader.walk(from: from?.milliseconds, to: to?.milliseconds) { item in
                 do { try take(lines.lines(of: item)) } catch { failure = error }
@@ -135,7 +135,8 @@ struct TapeCommand: ParsableCommand {
     /// `futures-gateway tape verify`
     struct VerifyCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "verify", abstract: "Read every byte and report damage.", discussion: "Exits with status 65 if anything is damaged.")
+            commandName: "verify", abstract: "Read every byte and report damage.",
+            discussion: "Exits with status 65 if anything is damaged, or if a gap is not listed.")
 
         @Argument(help: "The tape's directory.") var directory: String
 
@@ -146,10 +147,11 @@ struct TapeCommand: ParsableCommand {
                     let times = damage.times.map { ", received \(TapeTime($0.lowerBound)) to \(TapeTime($0.upperBound))" } ?? ""
                     announce("\(damage.segment): \(damage.kind.words), bytes \(damage.bytes.lowerBound) to \(damage.bytes.upperBound)\(times)")
                 }
+                for gap in report.unlisted { announce("a gap is not listed: \(TapeTime(gap.from)) to \(TapeTime(gap.to)), \(gap.reason.rawValue)") }
                 announce(
                     "\(report.segments) files, \(report.bytes) bytes, \(report.blocks) blocks and \(report.records) records are intact; "
                         + "\(report.damages.count) places are damaged; \(report.gaps.count) gaps")
-                if !report.damages.isEmpty { throw ExitCode(EX_DATAERR) }
+                if !report.damages.isEmpty || !report.unlisted.isEmpty { throw ExitCode(EX_DATAERR) }
             }
         }
     }

@@ -50,6 +50,7 @@ package struct VenueRefusal: Error, Equatable, Sendable {
     }
 
     static let invalidSymbol = VenueRefusal(code: -1121, "Invalid symbol.")
+    static let reversedTimes = VenueRefusal(code: -1023, "Start time is greater than end time.")
     static let invalidInterval = VenueRefusal(code: -1120, "Invalid interval.")
 
     static func missing(_ name: String) -> VenueRefusal {

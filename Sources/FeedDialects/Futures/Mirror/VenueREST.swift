@@ -101,7 +101,9 @@ package struct VenueREST: Sendable {
                 throw .invalid("startTime")
             }
             return .relay(relay(query.period?.milliseconds.map { .period($0) } ?? .milliseconds(60_000)))
-        case .venueBars: return .relay(relay(keep(of: query, now)))
+        case .venueBars:
+            try checkOrder(query)
+            return .relay(relay(keep(of: query, now)))
         case .premiumIndex: return read(.fastMarkPrices, .premiumIndex(symbol: query.symbol))
         case .ticker: return read(.tickers, .ticker(symbol: query.symbol))
         case .price: return read(.tickers, .price(symbol: query.symbol))
@@ -119,6 +121,7 @@ package struct VenueREST: Sendable {
                 instead: .milliseconds(isPast ? 3_600_000 : 1_000))
         case .bars, .continuousBars:
             guard let interval = query.interval else { throw .missing("interval") }
+            try checkOrder(query)
             let range = BarRange(interval: interval, start: query.start, end: query.end, limit: query.limit)
             let keep = isClosed(query, now) ? VenueKeep.milliseconds(3_600_000) : .milliseconds(1_000)
             if let symbol = query.symbol { return read(.kline(symbol: symbol, interval: interval), .bars(range), instead: keep) }
@@ -131,6 +134,10 @@ package struct VenueREST: Sendable {
     private func newest(of name: FuturesServiceStreamName) -> VenueRelay? {
         guard name.interval != nil, let url = dialect.newestRequest(of: name, host: 0, now: 0)?.url else { return nil }
         return VenueRelay(upstream: upstream, target: String(url.dropFirst(dialect.venue.restURLs[0].count)), weight: 1, keep: .milliseconds(0))
+    }
+
+    private func checkOrder(_ query: VenueQuery) throws(VenueRefusal) {
+        if let start = query.start, let end = query.end, start > end { throw .reversedTimes }
     }
 
     /// The venue searches at most one hour of trades.
