@@ -107,7 +107,7 @@ STALLED = "disconnect, recover continuous", ""
 
 
 def freeze_ingest(options):
-    """the active ingest is frozen for 6 s | the other ingest takes over, each reader gets one `disconnect` and one `recover`, and the frozen ingest steps down when it wakes"""
+    """the ingest is frozen for 6 s and wakes up | the other one takes over, one `disconnect` and one `recover` each; the woken one steps down"""
     stage = Stage(options)
     first = stage.cluster.feeder()
     first.freeze()
@@ -125,7 +125,7 @@ def freeze_ingest(options):
 
 
 def kill_standby(options):
-    """the standby ingest is killed | readers get no report"""
+    """the standby is killed | nothing is told"""
     stage = Stage(options)
     standby = next(node for node in stage.cluster.ingests if not node.feeds())
     standby.kill()
@@ -134,7 +134,7 @@ def kill_standby(options):
 
 
 def kill_follower(options):
-    """a follower of the log is killed and restarted | readers get no report"""
+    """a server that does not lead the log is killed and comes back | nothing is told"""
     stage = Stage(options)
     leader = stage.cluster.engine.leader()
     server = next(each for each in stage.cluster.engine.servers if each is not leader)
@@ -147,7 +147,7 @@ def kill_follower(options):
 
 
 def kill_leader(options):
-    """the leader of the log is killed and restarted | the stall of 4 to 9 s is reported after 2 s, then readers get every event, `continuous`"""
+    """the server that leads the log is killed and comes back | a stall of 4 to 9 s, told after 2 s; then everything, `continuous`"""
     stage = Stage(options)
     leader = stage.cluster.engine.leader()
     leader.kill()
@@ -160,7 +160,7 @@ def kill_leader(options):
 
 
 def kill_all(options):
-    """all three servers are killed and restarted with their disks | the stall is reported, then readers get every event, `continuous`, or a reset"""
+    """all three servers are killed and come back with what they had on disk | a stall, then everything, `continuous`, or resets"""
     stage = Stage(options)
     for server in stage.cluster.engine.servers:
         server.kill()
@@ -175,7 +175,7 @@ def kill_all(options):
 
 
 def freeze_followers(options):
-    """both followers are frozen for 6 s | no message is committed and no new event is sent, then readers get every event, `continuous`"""
+    """both followers are frozen for 6 s | nothing is committed and nothing new is shown; then everything, `continuous`"""
     stage = Stage(options)
     leader = stage.cluster.engine.leader()
     others = [server for server in stage.cluster.engine.servers if server is not leader]
@@ -194,7 +194,7 @@ def freeze_followers(options):
 
 
 def freeze_each(options):
-    """each follower is frozen for 10 s, one after the other | every reader hears something within 10 s"""
+    """each server that does not lead the log is frozen for 10 s, one after the other | no reader hears nothing for longer than 10 s"""
     stage = Stage(options)
     longest = []
     for server in list(stage.cluster.engine.servers):
@@ -215,7 +215,7 @@ def freeze_each(options):
 
 
 def freeze_leader(options):
-    """the leader of the log is frozen for 12 s | another server leads, and messages of the old leader are ignored when it wakes"""
+    """the server that leads the log is frozen for 12 s and wakes up | another one leads; nothing of the woken one counts"""
     stage = Stage(options)
     leader = stage.cluster.engine.leader()
     leader.freeze()
@@ -227,7 +227,7 @@ def freeze_leader(options):
 
 
 def cut_ingest(options):
-    """the active ingest is cut off from all servers for 6 s | the other ingest takes over, and the old one steps down when it is back"""
+    """the ingest is cut off from all servers for 6 s | the other one takes over; the old one finds itself deposed"""
     wires = {}
     def reach(node):
         if node.role == "edge":
@@ -251,7 +251,7 @@ def cut_ingest(options):
 
 
 def cut_edge(options):
-    """an edge is cut off from all servers for 6 s | the edge reports the outage, then its readers get every event, `continuous`, and readers of the other edge get no report"""
+    """an edge is cut off from all servers for 6 s | its readers are told, and then everything, `continuous`; the other edge's nothing"""
     wires = []
     def reach(node):
         if node.name != "edge-1":
@@ -278,7 +278,7 @@ def cut_edge(options):
 
 
 def isolate_leader(options):
-    """the leader of the log and the active ingest are cut off together for 15 s | no message is committed there, the other servers elect a leader, and the other ingest takes over"""
+    """the server that leads the log and the ingest are cut off together for 15 s | nothing commits there; the others elect, and the other ingest takes over"""
     wires = {}
     def make(folder, count):
         def reach(one, other):
@@ -314,7 +314,7 @@ TWICE = tuple(f"disconnect, recover continuous, {words}" for words in TAKEN_OVER
 
 
 def old_store(options):
-    """all servers are restarted with a store that is 3 s old | every reader of lost events gets `reset`, the ingest steps down, and no gap is silent"""
+    """all servers come back with a store that is 3 s old | every reader of what is lost gets `reset`; the ingest steps down; never silence"""
     stage = Stage(options)
     servers = stage.cluster.engine.servers
     for server in servers:
@@ -341,12 +341,12 @@ def old_store(options):
 
 
 def full_disk(options):
-    """the disk of the leader is full | another server leads, and readers get every event, `continuous`"""
+    """the disk of the leader is full | that server gives up, another one leads; then everything, `continuous`"""
     return on_small_disks(options, lambda servers, leader: [leader])
 
 
 def full_disks(options):
-    """the disks of all servers are full for 8 s | the stall is reported, and after a restart of the servers readers get every event or a reset"""
+    """the disks of all servers are full, and have room again after 8 s | the log stalls and is told; after the servers' restart everything, or resets"""
     return on_small_disks(options, lambda servers, leader: servers)
 
 
@@ -386,7 +386,7 @@ def on_small_disks(options, chosen):
 
 
 def jumping_clocks(options):
-    """the wall clocks of both ingests and of one edge jump by an hour, ten times | readers get no report"""
+    """the wall clock of both ingests and of one edge jumps by an hour to and fro, ten times | nothing is told"""
     if not shutil.which("gcc"):
         return None, "skipped: gcc is not installed"
     folder = tempfile.TemporaryDirectory()
@@ -404,7 +404,7 @@ def jumping_clocks(options):
 
 
 def frozen_edge(options):
-    """an edge is frozen for 8 s, like one that is far too slow | nobody else is slower, and the edge continues with every event"""
+    """an edge is frozen for 8 s, as one that is far too slow | nobody else is slower; afterwards it goes on with everything"""
     stage = Stage(options)
     stage.cluster.edges[0].freeze()
     waits = []
@@ -419,7 +419,7 @@ def frozen_edge(options):
 
 
 def long_gone(options):
-    """an edge is cut off for 130 s, longer than the log keeps messages | readers get complete values, those that cannot resume get `reset`, and no gap is silent"""
+    """an edge is cut off for longer than the log keeps, 130 s | complete values, and `reset` for who cannot go on; never silence"""
     wires = []
     def reach(node):
         if node.name != "edge-1":
