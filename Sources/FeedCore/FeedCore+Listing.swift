@@ -18,9 +18,9 @@ extension FeedCore {
     mutating func listed(_ upstream: Int, _ result: Result<VenueListing, FeedError>) {
         guard feed.upstreams.indices.contains(upstream) else { return }
         switch result {
-        case .failure(let error): feed.upstreams[upstream].rest.answered(error, feed.now.instant)
+        case .failure(let error): feed.upstreams[upstream].rest.answered(error, last: feed.lastAttempt, feed.now.instant)
         case .success(let listing):
-            feed.upstreams[upstream].rest.answered(nil, feed.now.instant)
+            feed.upstreams[upstream].rest.answered(nil, last: feed.lastAttempt, feed.now.instant)
             if let limit = listing.weightLimit { feed.upstreams[upstream].rest.limit(limit) }
             let own = streams.indices.filter { streams[$0]?.traits.upstream == upstream }
             let wereMissing = feed.upstreams[upstream].missing

@@ -8,7 +8,7 @@ extension FeedCore {
 
     mutating func relayed(_ upstream: Int, _ id: RelayID, _ error: FeedError?) {
         guard feed.upstreams.indices.contains(upstream) else { return }
-        feed.upstreams[upstream].rest.answered(error, feed.now.instant)
+        feed.upstreams[upstream].rest.answered(error, last: feed.lastAttempt, feed.now.instant)
         feed.upstreams[upstream].relays.end(id)
         startRelays(upstream)
     }

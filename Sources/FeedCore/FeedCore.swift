@@ -108,7 +108,7 @@ package struct FeedCore: Sendable {
         // Only a venue has a request weight; answers of other servers say nothing about its REST.
         // The stream may have ended in the meantime.
         if let traits = streams[name]?.traits ?? traits(name), traits.fetchWeight != 0 {
-            feed.upstreams[traits.upstream].rest.answered(result.failure, feed.now.instant)
+            feed.upstreams[traits.upstream].rest.answered(result.failure, to: attempt, last: feed.lastAttempt, feed.now.instant)
         }
         streams[name]?.fetched(attempt: attempt, result, &feed)
         doDeferred()

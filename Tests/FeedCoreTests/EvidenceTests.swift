@@ -324,14 +324,14 @@ import Testing
         var now = Instant(nanoseconds: 1_000_000_000)
         var pauses: [Duration] = []
         for _ in 0..<10 {
-            gate.answered(FeedError(.rateLimited, "429", retryAfterMs: 0), now)
+            gate.answered(FeedError(.rateLimited, "429", retryAfterMs: 0), last: 0, now)
             let pause = gate.pause(now) ?? .zero
             pauses.append(pause)
             now = now + pause
         }
         #expect(pauses.prefix(4) == [.seconds(1), .seconds(2), .seconds(4), .seconds(8)] && pauses.last == .seconds(60))
-        gate.answered(nil, now)
-        gate.answered(FeedError(.rateLimited, "429", retryAfterMs: 0), now)
+        gate.answered(nil, last: 0, now)
+        gate.answered(FeedError(.rateLimited, "429", retryAfterMs: 0), last: 0, now)
         #expect(gate.pause(now) == .seconds(1))
     }
 }

@@ -38,4 +38,17 @@ import Testing
         harness.pass(.seconds(3))
         #expect(!harness.attempts.isEmpty, "a recovery may still ask")
     }
+
+    @Test func aLateFailureOfAnEarlierHostDoesNotLeaveTheNewOne() {
+        var configuration = FeedCore.Configuration()
+        configuration.attemptsPerHost = 1
+        var gate = RESTGate(FeedCore.Settings(configuration), hosts: 2)
+        let (now, failure) = (Instant(nanoseconds: 0), FeedError(.timedOut, "no answer"))
+        gate.answered(failure, to: 7, last: 8, now)
+        #expect(gate.host == 1)
+        gate.answered(failure, to: 8, last: 8, now)
+        #expect(gate.host == 1, "the request was sent to the host before")
+        gate.answered(failure, to: 9, last: 9, now)
+        #expect(gate.host == 0)
+    }
 }

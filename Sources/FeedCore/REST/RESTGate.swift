@@ -16,6 +16,8 @@ struct RESTGate: Sendable {
     /// The host in use, and how many times in a row it failed to answer.
     private(set) var host = 0
     private var failures = 0
+    /// The last request that was sent to the hosts before it.
+    private var lastBefore: UInt64 = 0
     /// How many answers in a row asked for a pause.
     private var refusals = 0
 
@@ -49,7 +51,11 @@ struct RESTGate: Sendable {
     }
 
     /// Records the result of a request. If the venue asks for a pause, requests stop; if a host fails several times in a row, the next one is used.
-    mutating func answered(_ error: FeedError?, _ now: Instant) {
+    ///
+    /// - Parameters:
+    ///   - attempt: The number of the request; nil if it has none. The result of a request to an earlier host says nothing about this one.
+    ///   - last: The number of the last request that was sent.
+    mutating func answered(_ error: FeedError?, to attempt: UInt64? = nil, last: UInt64, _ now: Instant) {
         if let error, error.code == .rateLimited {
             let asked = error.retryAfterMs.map { Duration.milliseconds(min($0, 1 << 40)) } ?? defaultPause
             let least = min(leastPause * (1 << min(refusals, 6)), .seconds(60))
@@ -59,6 +65,7 @@ struct RESTGate: Sendable {
         } else if error == nil {
             refusals = 0
         }
+        if let attempt, attempt <= lastBefore { return }
         guard let error, error.code == .unreachable || error.code == .timedOut else {
             failures = 0
             return
@@ -67,6 +74,7 @@ struct RESTGate: Sendable {
         guard failures >= attemptsPerHost else { return }
         failures = 0
         host = (host &+ 1) % hosts
+        lastBefore = last
     }
 
     /// Records the weight that the venue reported for this minute.
