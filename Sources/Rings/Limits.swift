@@ -1,4 +1,4 @@
-// The numbers of the rings that you may want to change, by the type that uses each.
+// The numbers of the rings that you may want to change, by the type that uses each. The default sizes are in FuturesGateway/Limits.swift.
 
 extension Ring {
     /// The maximum number of dropped reports of outages that a ring remembers.
