@@ -41,19 +41,22 @@ extension FeedCore {
         case .unanswered(let names)?:
             var isDeaf = false
             for name in names where streams[name]?.unanswered(on: slot, &feed) == true { isDeaf = true }
-            if isDeaf { leaveUnanswering(slot) }
+            if isDeaf { leaveUnanswering(slot, names) }
         case nil: break
         }
     }
 
     /// Replaces a connection that does not answer subscriptions: with a successor beside it. A line is closed if other lines have everything that is
-    /// read from it.
-    private mutating func leaveUnanswering(_ slot: Int) {
+    /// read from it; if not, the subscriptions are repeated on it.
+    private mutating func leaveUnanswering(_ slot: Int, _ names: [FuturesServiceStreamName]) {
         guard feed.pool.hasSiblings(slot) else { return feed.pool.rotate(slot, feed.now.instant, &feed.decisions) }
         let isNeeded = feed.pool.connections[slot].members.contains {
             feed.pool.carries(slot, $0.index) && feed.pool.heir($0.index, besides: slot) == nil
         }
-        guard !isNeeded else { return }
+        guard !isNeeded else {
+            for name in names where streams[name]?.connection == slot { streams[name]?.subscribeAnew(&feed) }
+            return
+        }
         let id = feed.pool.connections[slot].id
         feed.decisions.effects.append(.disconnect(id))
         closed(id, reason: "the venue did not answer a subscription")

@@ -134,7 +134,7 @@ import Testing
                 harness.step(.opened(new))
             }
         }
-        #expect((4...12).contains(replaced), "\(replaced) connections in fifteen minutes")
+        #expect((4...30).contains(replaced), "\(replaced) connections in fifteen minutes")
         #expect(harness.core.status(of: .trades, now: harness.now)?.state == .live)
     }
 

@@ -310,7 +310,7 @@ struct Connection: Sendable {
         return requests.removeValue(forKey: request)?.members.map(\.name) ?? []
     }
 
-    /// How long it may take to answer a request. The time doubles, at most ×16, while replacements do not answer either.
+    /// How long it may take to answer a request. The time doubles, at most ×4, while replacements do not answer either.
     private var answerPatience: Duration { Self.answerPatience * (1 << overdueTimes) }
 
     /// When the next request counts as unanswered; nil if none waits.
@@ -320,7 +320,7 @@ struct Connection: Sendable {
     mutating func overdue(_ now: Instant) -> [FuturesServiceStreamName] {
         // Data shows that a subscription is active, also if its acknowledgment was lost.
         let overdue = requests.filter { $0.value.overdueAt <= now }.mapValues { request in request.members.filter { standingSince[$0.index] == nil } }
-        if overdue.values.contains(where: { !$0.isEmpty }) { overdueTimes = min(overdueTimes + 1, 4) }
+        if overdue.values.contains(where: { !$0.isEmpty }) { overdueTimes = min(overdueTimes + 1, 2) }
         for (number, members) in overdue {
             requests[number] = members.isEmpty ? nil : Request(members: members, overdueAt: now + answerPatience)
         }
