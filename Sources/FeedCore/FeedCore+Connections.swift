@@ -54,7 +54,10 @@ extension FeedCore {
             feed.pool.carries(slot, $0.index) && feed.pool.heir($0.index, besides: slot) == nil
         }
         guard !isNeeded else {
-            for name in names where streams[name]?.connection == slot { streams[name]?.subscribeAnew(&feed) }
+            for name in names {
+                guard let index = streams.index(of: name) else { continue }
+                if streams[name]?.connection == slot { streams[name]?.subscribeAnew(&feed) } else { feed.pool.repeatSubscription(index, slot) }
+            }
             return
         }
         let id = feed.pool.connections[slot].id

@@ -80,7 +80,7 @@ import Testing
         harness.answerFetches { _ in .failure(FeedError(.unreachable, "503")) }
         harness.step(.received(harness.connection, .goingAway))
         harness.pass(.seconds(1))
-        let fresh = harness.effects.compactMap { if case .connect(let id, _, _, _) = $0 { id } else { nil } }.last ?? new
+        let fresh = harness.connects.last ?? new
         harness.step(.opened(fresh))
         harness.forgetEffects()
         harness.step(.received(fresh, .rows(.trades, AggregateTrade.trades(6...6), eventTime: nil)))
@@ -138,7 +138,7 @@ import Testing
         let old = harness.connection
         harness.pass(.seconds(1))
         harness.step(.received(old, .goingAway))
-        let new = harness.effects.compactMap { if case .connect(let id, _, _, _) = $0 { id } else { nil } }.last ?? old
+        let new = harness.connects.last ?? old
         harness.step(.opened(new))
         harness.forgetEffects()
         harness.step(.received(old, .rows(name, liquidation(1), eventTime: nil)))

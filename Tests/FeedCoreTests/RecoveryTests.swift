@@ -188,7 +188,7 @@ import Testing
         #expect(harness.kinds == ["status stale"])
         #expect(!harness.effects.contains { if case .connect = $0 { true } else { false } })
         harness.pass(.seconds(20))
-        let fresh = harness.effects.compactMap { if case .connect(let id, _, _, _) = $0 { id } else { nil } }.first
+        let fresh = harness.connects.first
         #expect(fresh != nil && fresh != first)
         #expect(harness.kinds == ["status stale"], "told once")
         guard let fresh else { return }

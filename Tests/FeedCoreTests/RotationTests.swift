@@ -14,7 +14,7 @@ import Testing
         let old = harness.connection
         harness.pass(.seconds(1))
         harness.step(.received(old, .goingAway))
-        let new = harness.effects.compactMap { if case .connect(let id, _, _, _) = $0 { id } else { nil } }.last ?? old
+        let new = harness.connects.last ?? old
         harness.forgetEffects()
         return (harness, old, new)
     }
@@ -44,7 +44,7 @@ import Testing
             }
             pauses.append(seconds)
             harness.step(
-                .opened(harness.effects.compactMap { if case .connect(let id, _, _, _) = $0 { id } else { nil } }.last ?? harness.connection))
+                .opened(harness.connects.last ?? harness.connection))
             harness.acknowledge()
         }
         for (pause, patience) in zip(pauses, [60, 120, 240, 480, 960, 960]) { #expect((patience...patience + 40).contains(pause), "\(pauses)") }
@@ -130,7 +130,7 @@ import Testing
         harness.pass(.seconds(2))
         #expect(harness.attempts.count == 1, "the acknowledgment is late")
         harness.step(.received(old, .goingAway))
-        let new = harness.effects.compactMap { if case .connect(let id, _, _, _) = $0 { id } else { nil } }.last ?? old
+        let new = harness.connects.last ?? old
         #expect(new != old)
         harness.step(.opened(new))
         harness.forgetEffects()

@@ -77,7 +77,7 @@ import Testing
         return harness
     }
 
-    /// Lets seconds pass, each with a trade after the `trade`s so far, and answers what is asked over REST.
+    /// Passes this many seconds. Each second brings the trade after `trade`, and REST answers every request.
     private static func pass(_ seconds: Int, _ harness: inout CoreHarness, trade: inout UInt64, on connection: ConnectionID) {
         for _ in 0..<seconds {
             harness.pass(.seconds(1))
@@ -134,8 +134,38 @@ import Testing
                 harness.step(.opened(new))
             }
         }
-        #expect((4...30).contains(replaced), "\(replaced) connections in fifteen minutes")
+        #expect((20...25).contains(replaced), "\(replaced) connections in fifteen minutes")
         #expect(harness.core.status(of: .trades, now: harness.now)?.state == .live)
+    }
+
+    /// The number of trades that the lines share shows that nothing is missing, so a line may be closed. Without them it is needed.
+    @Test(arguments: [true, false], [0, 1]) func aLineThatIgnoresASubscriptionIsAskedAgain(isShared: Bool, answering: Int) {
+        var configuration = FeedCore.Configuration()
+        configuration.lines = [0: 2]
+        var harness = CoreHarness(configuration: configuration)
+        harness.step(.observe(.one, [.trades], forceFetch: false))
+        harness.pass(.seconds(2))
+        for id in harness.connects { harness.step(.opened(id)) }
+        harness.acknowledge()
+        harness.pass(.seconds(1))
+        harness.answerFetches { _ in .success(FetchedContent(rows: AggregateTrade.trades(1...1), eventTime: nil)) }
+        let line = harness.core.connections[answering].id
+        harness.forgetEffects()
+        harness.step(.observe(.two, [.bars], forceFetch: false))
+        harness.pass(.seconds(1))
+        var isAskedAgain = false
+        for case .subscribe(line, _, let request) in harness.effects { harness.step(.received(line, .acknowledged(request: request))) }
+        for second in 2...40 as ClosedRange<UInt64> {
+            harness.forgetEffects()
+            for id in isShared ? harness.core.connections.filter({ $0.phase == .open }).map(\.id) : [] {
+                harness.step(.received(id, .rows(.trades, AggregateTrade.trades(second...second), eventTime: nil)))
+            }
+            harness.pass(.seconds(1))
+            harness.answerFetches { _ in .success(FetchedContent(rows: AggregateTrade.trades(1...1), eventTime: nil)) }
+            for id in harness.connects { harness.step(.opened(id)) }
+            for case .subscribe(let id, let names, _) in harness.effects where id != line && names.contains(.bars) { isAskedAgain = true }
+        }
+        #expect(isAskedAgain)
     }
 
     @Test func aQuietStreamChangesSocketsWithARotation() {

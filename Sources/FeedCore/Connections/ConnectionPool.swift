@@ -105,9 +105,19 @@ struct ConnectionPool: Sendable {
 
     /// Requests the subscription again on a line on which the upstream ended it.
     mutating func subscribeAgain(_ index: Int, _ slot: Int, _ now: Instant) {
-        guard isOpen(slot), let member = lines(slot).compactMap({ connections[$0].membersByIndex[index] }).first else { return }
+        guard isOpen(slot), let member = member(index, ofLines: slot) else { return }
         connections[slot].forget(index)
         _ = connections[slot].subscribe(member, now)
+    }
+
+    /// Drops the subscription on a line that has not answered it, and requests it again.
+    mutating func repeatSubscription(_ index: Int, _ slot: Int) {
+        if isOpen(slot), let member = member(index, ofLines: slot) { connections[slot].subscribeAnew(member) }
+    }
+
+    /// The stream as the line that it is read from knows it.
+    private func member(_ index: Int, ofLines slot: Int) -> Connection.Member? {
+        lines(slot).lazy.compactMap { connections[$0].membersByIndex[index] }.first
     }
 
     mutating func stand(_ index: Int, _ slot: Int, _ now: Instant) { connections[slot].stand(index, now) }

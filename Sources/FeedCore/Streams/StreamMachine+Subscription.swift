@@ -100,7 +100,7 @@ extension StreamMachine {
             return true
         }
         let patience = Connection.answerPatience.components.seconds
-        let words = "The venue did not answer the subscription to \(name) within \(patience) s; trying again on another connection."
+        let words = "The venue has not answered the subscription to \(name) for at least \(patience) s; trying again."
         let error = FeedError(.timedOut, words, isTransient: true)
         publish(.failed(error, fetch: false), &feed)
         reportOutage(error, attempts: 1, &feed)

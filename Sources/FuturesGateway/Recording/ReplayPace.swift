@@ -25,5 +25,9 @@ struct ReplayPace {
     }
 
     /// The time until an event is due, 1 ms to 1 s. The parameter is its distance in the past, ms.
-    func wait(_ milliseconds: Int64) -> TimeAmount { .nanoseconds(Int64(min(max(Double(milliseconds) / speed, 1), 1000) * 1_000_000)) }
+    func wait(_ milliseconds: Int64) -> TimeAmount {
+        // Without a speed, no event is ahead.
+        guard speed > 0 else { return .milliseconds(1) }
+        return .nanoseconds(Int64(min(max(Double(milliseconds) / speed, 1), 1000) * 1_000_000))
+    }
 }

@@ -115,7 +115,7 @@ extension SimulatedVenue {
             if channel == .aggregateTrade, faults.occurs(.dropTrade, &dice) { continue }
             if faults.occurs(.malformedFrame, &dice) { send(.malformed(dice.chance(0.5) ? name : nil, "garbled"), on: id) }
             if faults.occurs(.otherData, &dice) { send(.rows(name, otherRows(than: channel), eventTime: nil), on: id) }
-            // Nothing shows that the first time of all is wrong, and a frame that tells one may be lost on its way.
+            // The core cannot recognize a wrong time before it has received a right one. A frame with a right one may get lost.
             if hasToldTime, channel == .markPrice, case .markPrice(var prices) = rows, !prices.isEmpty, faults.occurs(.farAhead, &dice),
                 hasTimeArrived
             {
