@@ -24,7 +24,7 @@ public final class GatewayService: Service {
     private let memory: MemoryWatch
     let rings: EventRings
     private let tape: Tape?
-    private let frames: FrameTape?
+    private let frames: VenueFrameTape?
     private let worker: TapeWorker?
     private let isStopping = Atomic(false)
 
@@ -259,10 +259,10 @@ public final class GatewayService: Service {
     }
 
     /// The recorder of the venue's raw messages beside the tape; nil if they are not recorded.
-    private static func frames(_ configuration: TapeConfiguration, _ logger: Logger) -> FrameTape? {
+    private static func frames(_ configuration: TapeConfiguration, _ logger: Logger) -> VenueFrameTape? {
         guard configuration.frameBytes > 0 else { return nil }
         let directory = configuration.directory + "/frames"
-        return FrameTape(
+        return VenueFrameTape(
             directory: directory, keep: configuration.keep.components.seconds * 1000, bytes: configuration.frameBytes,
             clock: { Moment.current.wallClock }
         ) { trouble in

@@ -5,7 +5,7 @@ extension BlockHeader {
     package static let mostBytes = 32 << 20
 }
 
-extension FrameTape {
+extension VenueFrameTape {
     /// The maximum size of the queue in bytes.
     static let mostWaiting = 32 << 20
     /// More than this wakes the writer immediately, bytes.
@@ -14,7 +14,7 @@ extension FrameTape {
     static let mostNameBytes = 100
 }
 
-extension FrameWriter {
+extension VenueFrameWriter {
     /// How much text of a file is collected, and for how long. A kill loses that much.
     static let memberBytes = 256 << 10
     static let patience: Int64 = 5_000
@@ -27,7 +27,7 @@ extension PastReading {
     static let jitter: Int64 = 1000
 }
 
-extension SegmentExtents {
+extension SegmentSummaries {
     /// The maximum number of entries. A day of a busy tape has some dozens.
     static let most = 4096
 }

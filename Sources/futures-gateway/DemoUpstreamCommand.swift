@@ -28,10 +28,10 @@ struct DemoUpstreamCommand: AsyncParsableCommand {
     private func start() async throws -> (port: Int, RunningExchange) {
         switch kind {
         case .stocks:
-            let stocks = StockExchange()
+            let stocks = StockServer()
             return (try await stocks.start(), RunningExchange(stop: stocks.stop))
         case .hyperliquid:
-            let hyperliquid = HyperliquidExchange()
+            let hyperliquid = HyperliquidServer()
             return (try await hyperliquid.start(), RunningExchange(stop: hyperliquid.stop))
         }
     }

@@ -13,16 +13,16 @@ enum DemoUpstreams {
         try feed.readUpstreams(
             #"{"binance":{"kind":"futures","restURLs":["\#(second.restURL)"],"webSocketURLs":["\#(second.webSocketURL)"]}}"#, areSimulated: true
         ) { _ in nil }
-        let prices = GraphQLExchange()
+        let prices = GraphQLServer()
         try feed.readUpstreams(graphQL(port: try await prices.start()), areSimulated: true) { _ in nil }
-        let stocks = StockExchange()
+        let stocks = StockServer()
         let stocksURL = "http://127.0.0.1:\(try await stocks.start())"
         try feed.readUpstreams(
             #"{"stocks":{"kind":"intrinio","url":"\#(stocksURL)","restURL":"\#(stocksURL)","apiKey":"demo"}}"#, areSimulated: true
         ) { _ in nil }
-        let products = BUXExchange()
+        let products = BUXServer()
         try feed.readUpstreams(bux(port: try await products.start()), areSimulated: true) { _ in nil }
-        let hyperliquid = HyperliquidExchange()
+        let hyperliquid = HyperliquidServer()
         let socket = "ws://127.0.0.1:\(try await hyperliquid.start())/ws"
         try feed.readUpstreams(#"{"hyperliquid":{"kind":"hyperliquid","url":"\#(socket)"}}"#, areSimulated: true) { _ in nil }
         return [second.stop, prices.stop, stocks.stop, products.stop, hyperliquid.stop].map { RunningExchange(stop: $0) }

@@ -51,7 +51,7 @@ MOST_WORDS = 35
 ALLOWED = {
     "docs/reference/compare.md": {"long sentence": 1},
     # The name of a parameter.
-    "Sources/Tape/Recording/FrameTape.swift": {"passive of tell": 1},
+    "Sources/Tape/Recording/VenueFrameTape.swift": {"passive of tell": 1},
     "Sources/Tape/Recording/Tape.swift": {"passive of tell": 1},
 }
 """By file and name of the rule: how many uses are right."""

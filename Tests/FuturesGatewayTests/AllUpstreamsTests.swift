@@ -13,9 +13,9 @@ import Testing
     private static let trouble: Set = ["connect", "disconnect", "recover", "gap", "fail"]
 
     private struct Servers {
-        let prices: GraphQLExchange
-        let stocks: StockExchange
-        let products: BUXExchange
+        let prices: GraphQLServer
+        let stocks: StockServer
+        let products: BUXServer
 
         /// Tells everybody the same number, as a price.
         func publish(_ number: Int64) {
@@ -26,11 +26,11 @@ import Testing
     }
 
     private static func open(_ body: (House, Servers) async throws -> Void) async throws {
-        var (prices, stocks, products) = (GraphQLExchange.Configuration(), StockExchange.Configuration(), BUXExchange.Configuration())
+        var (prices, stocks, products) = (GraphQLServer.Configuration(), StockServer.Configuration(), BUXServer.Configuration())
         (prices.interval, stocks.interval, products.interval) = (.zero, .zero, .zero)
         let servers = Servers(
-            prices: GraphQLExchange(configuration: prices), stocks: StockExchange(configuration: stocks),
-            products: BUXExchange(configuration: products))
+            prices: GraphQLServer(configuration: prices), stocks: StockServer(configuration: stocks),
+            products: BUXServer(configuration: products))
         let (pricesPort, stocksPort, productsPort) = (
             try await servers.prices.start(), try await servers.stocks.start(), try await servers.products.start()
         )

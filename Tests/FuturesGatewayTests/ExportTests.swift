@@ -1,3 +1,4 @@
+import Foundation
 import GatewayTestSupport
 import Testing
 
@@ -48,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func aSnapshotFromAGapOfTheTapeIsNotLive() async throws {
+    @Test(arguments: [false, true]) func aSnapshotFromAGapOfTheTapeIsNotLive(isListLost: Bool) async throws {
         try await RecordingHouse.open { house in
             for _ in 0..<2 {
                 try await house.gateway { client in
@@ -57,6 +58,7 @@ import Testing
                 }
             }
             try await house.gateway { client in
+                if isListLost { try FileManager.default.removeItem(atPath: house.directory + "/gaps.ndjson") }
                 let gap = try #require(try await client.get("/tape").json["gaps"]?.array?.first)
                 let (from, to) = (try #require(gap["from"]?.integer), try #require(gap["to"]?.integer))
                 let before = try await client.get("/streams/\(Self.trades)?at=\(from)").json

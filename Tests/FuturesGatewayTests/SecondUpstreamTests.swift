@@ -27,11 +27,11 @@ import Testing
 
     static let ways = ["websocket", "legacy", "multipart", "sse"]
 
-    static func open(_ way: String, token: String? = nil, _ body: (House, GraphQLExchange) async throws -> Void) async throws {
-        var configuration = GraphQLExchange.Configuration()
+    static func open(_ way: String, token: String? = nil, _ body: (House, GraphQLServer) async throws -> Void) async throws {
+        var configuration = GraphQLServer.Configuration()
         configuration.interval = .milliseconds(20)
         configuration.token = "right"
-        let prices = GraphQLExchange(configuration: configuration)
+        let prices = GraphQLServer(configuration: configuration)
         let port = try await prices.start()
         let members = "{ symbol last seq }"
         let file = """

@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test func anUnknownProductIsToldAsItsUpstreamToldIt() async throws {
-        let products = BUXExchange()
+        let products = BUXServer()
         let port = try await products.start()
         let url = "127.0.0.1:\(port)"
         let file = #"{"bux":{"kind":"bux","webSocket":"ws://\#(url)/subscriptions/me","http":"http://\#(url)/core/21","token":"demo"}}"#

@@ -14,7 +14,7 @@ final class ProductVenue {
     private var sockets: [ObjectIdentifier: BUXSocket] = [:]
     private var ticks: RepeatedTask?
 
-    init(_ configuration: BUXExchange.Configuration, ledger: Ledger, loop: any EventLoop) {
+    init(_ configuration: BUXServer.Configuration, ledger: Ledger, loop: any EventLoop) {
         self.ledger = ledger
         self.loop = loop
         token = configuration.token

@@ -36,7 +36,7 @@ final class PriceVenue {
     private var ticks: RepeatedTask?
     var isStalled = false
 
-    init(_ configuration: GraphQLExchange.Configuration, ledger: Ledger, loop: any EventLoop) {
+    init(_ configuration: GraphQLServer.Configuration, ledger: Ledger, loop: any EventLoop) {
         self.ledger = ledger
         self.loop = loop
         token = configuration.token

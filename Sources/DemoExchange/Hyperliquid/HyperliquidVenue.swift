@@ -13,7 +13,7 @@ final class HyperliquidVenue {
     private var subscribed = 0
     private var ticks: RepeatedTask?
 
-    init(_ configuration: HyperliquidExchange.Configuration, ledger: Ledger, loop: any EventLoop) {
+    init(_ configuration: HyperliquidServer.Configuration, ledger: Ledger, loop: any EventLoop) {
         self.ledger = ledger
         self.loop = loop
         idle = TimeAmount(configuration.idle)

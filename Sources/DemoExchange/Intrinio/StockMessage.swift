@@ -3,7 +3,7 @@ import NIOCore
 /// One event of a symbol, for either wire format.
 struct StockMessage {
     let symbol: String
-    let side: StockExchange.Side
+    let side: StockServer.Side
     let price: StockVenue.Price
     let volume: UInt32
 

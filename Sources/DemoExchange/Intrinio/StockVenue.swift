@@ -24,7 +24,7 @@ final class StockVenue {
     private var sockets: [ObjectIdentifier: StockSocket] = [:]
     private var ticks: RepeatedTask?
 
-    init(_ configuration: StockExchange.Configuration, ledger: Ledger, loop: any EventLoop) {
+    init(_ configuration: StockServer.Configuration, ledger: Ledger, loop: any EventLoop) {
         self.ledger = ledger
         self.loop = loop
         apiKey = configuration.apiKey
@@ -67,7 +67,7 @@ final class StockVenue {
 
     private func accepts(token: String?) -> Bool { token.map { tokens.remove($0) != nil } ?? false }
 
-    func publish(_ symbol: String, _ side: StockExchange.Side, _ hundredths: Int64) {
+    func publish(_ symbol: String, _ side: StockServer.Side, _ hundredths: Int64) {
         guard prices[symbol] != nil else { return }
         let price = Price(hundredths: hundredths, time: Self.now())
         prices[symbol]?[side.rawValue] = price

@@ -8,7 +8,7 @@ struct MetricsHandler: Sendable {
     let mirrors: [VenueMirror]
     let agents: AgentTally
     let tape: Tape?
-    let frames: FrameTape?
+    let frames: VenueFrameTape?
     let log: @Sendable () -> LogCounts
 
     /// Collects the numbers of each thread, and writes the text on none of these threads.

@@ -32,4 +32,4 @@ extension FuturesFeedConfiguration {
     var recordedVenue: String { venue.upstream.isSimulated ? "\(venue.upstream.name), simulated" : venue.upstream.name }
 }
 
-extension FrameTape: FrameRecorder {}
+extension VenueFrameTape: FrameRecorder {}

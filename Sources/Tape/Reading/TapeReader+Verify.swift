@@ -29,7 +29,7 @@ extension TapeReader {
             }
         }
         report.unlisted = try unlistedGaps()
-        report.gaps = try gaps()
+        report.gaps = try listedGaps()
         return report
     }
 }

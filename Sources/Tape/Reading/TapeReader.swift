@@ -21,7 +21,7 @@ package struct TapeReader: Sendable {
 
     static let gapLog = "gaps.ndjson"
     private let storage: any TapeStorage
-    private let extents = SegmentExtents()
+    private let summaries = SegmentSummaries()
 
     package init(_ storage: any TapeStorage) { self.storage = storage }
 
@@ -101,7 +101,14 @@ package struct TapeReader: Sendable {
 
     /// The extent of a segment; nil if it has no intact block.
     func whole(of segment: Segment) throws(TapeError) -> SegmentExtent? {
-        try extents.extent(of: segment) { () throws(TapeError) in SegmentExtent(try blocks(of: segment).blocks) }
+        try summary(of: segment).extent
+    }
+
+    func summary(of segment: Segment) throws(TapeError) -> SegmentSummary {
+        try summaries.summary(of: segment) { () throws(TapeError) in
+            let (blocks, damages) = try blocks(of: segment)
+            return SegmentSummary(extent: SegmentExtent(blocks), ends: ends(of: segment, blocks, damages))
+        }
     }
 
     /// When the oldest and the newest record of a segment were received, ms since 1970 UTC; nil if it has no intact block.
@@ -135,8 +142,8 @@ package struct TapeReader: Sendable {
         return nil
     }
 
-    /// The gaps of the recording, oldest first.
-    package func gaps() throws(TapeError) -> [TapeGap] {
+    /// The gaps that the recorder has listed, oldest first.
+    func listedGaps() throws(TapeError) -> [TapeGap] {
         guard let file = try storage.files().first(where: { $0.name == Self.gapLog }) else { return [] }
         return try storage.read(Self.gapLog, at: 0, count: file.bytes).split(separator: UInt8(ascii: "\n")).compactMap { TapeGap($0) }
     }

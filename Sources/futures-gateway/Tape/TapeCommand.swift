@@ -118,7 +118,7 @@ struct TapeCommand: ParsableCommand {
         /// - Throws: `TapeError` with the code `notFound` if there are none.
         func lines(_ take: ([UInt8]) throws -> Void) throws {
             let reader = TapeReader(TapeDirectory(directory))
-            var lines = TapeLines(stream: stream, from: from?.milliseconds, to: to?.milliseconds, gaps: try reader.allGaps())
+            var lines = TapeLines(stream: stream, from: from?.milliseconds, to: to?.milliseconds, gaps: try reader.gaps())
             var failure: (any Error)?
             try reader.walk(from: from?.milliseconds, to: to?.milliseconds) { item in
                 do { try take(lines.lines(of: item)) } catch { failure = error }

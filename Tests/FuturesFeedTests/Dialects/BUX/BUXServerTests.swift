@@ -10,12 +10,12 @@ struct BUXServerTests {
     static let name = FuturesServiceStreamName(upstream: "cfd", stream: "sb26493")
 
     static func with(
-        token: String = "right", _ body: (BUXExchange, FuturesFeedService, CallRecorder, FuturesServiceStreamName) async throws -> Void
+        token: String = "right", _ body: (BUXServer, FuturesFeedService, CallRecorder, FuturesServiceStreamName) async throws -> Void
     ) async throws {
-        var settings = BUXExchange.Configuration()
+        var settings = BUXServer.Configuration()
         settings.interval = .milliseconds(20)
         settings.token = "right"
-        let server = BUXExchange(configuration: settings)
+        let server = BUXServer(configuration: settings)
         let port = try await server.start()
         let file = """
             {"cfd":{"kind":"bux","webSocket":"ws://127.0.0.1:\(port)/subscriptions/me","http":"http://127.0.0.1:\(port)/core/21","token":"${T}"}}

@@ -36,13 +36,13 @@ struct GraphQLServerTests {
 
     static func with(
         _ way: Way, token: String? = nil, presenting presented: String? = nil, interval: Duration = .zero,
-        _ body: (GraphQLDriver, GraphQLExchange) async throws -> Void
+        _ body: (GraphQLDriver, GraphQLServer) async throws -> Void
     ) async throws {
-        var configuration = GraphQLExchange.Configuration()
+        var configuration = GraphQLServer.Configuration()
         configuration.interval = interval
         configuration.keepAlive = .milliseconds(50)
         configuration.token = token
-        let server = GraphQLExchange(configuration: configuration)
+        let server = GraphQLServer(configuration: configuration)
         let port = try await server.start()
         var upstream = try GraphQLUpstream(JSONMembers(prices))
         upstream.transport = way.transport
@@ -161,7 +161,7 @@ struct GraphQLServerTests {
         (["nonsense"], 4400), ([#"{"type":"bogus"}"#], 4400),
     ])
     func theSimulatedServerClosesForMistakes(_ frames: [String], _ code: Int) async throws {
-        let server = GraphQLExchange()
+        let server = GraphQLServer()
         let port = try await server.start()
         let recorder = Recorder()
         let socket = try await WebSocketConnection.connect(

@@ -8,11 +8,11 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(1)))
 struct HyperliquidServerTests {
     static func with(
-        _ streams: String..., body: (HyperliquidExchange, FuturesFeedService, CallRecorder, [FuturesServiceStreamName]) async throws -> Void
+        _ streams: String..., body: (HyperliquidServer, FuturesFeedService, CallRecorder, [FuturesServiceStreamName]) async throws -> Void
     ) async throws {
-        var settings = HyperliquidExchange.Configuration()
+        var settings = HyperliquidServer.Configuration()
         settings.interval = .milliseconds(50)
-        let server = HyperliquidExchange(configuration: settings)
+        let server = HyperliquidServer(configuration: settings)
         let port = try await server.start()
         let names = streams.compactMap { FuturesServiceStreamName(upstream: "hyperliquid", stream: $0) }
         let result = await Result {

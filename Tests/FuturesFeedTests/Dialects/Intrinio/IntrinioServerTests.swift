@@ -10,13 +10,13 @@ import Testing
     static let wires = ["equities", "phoenix"]
 
     static func with(
-        _ wire: String, credentials: String = #""apiKey":"demo""#, configure: (inout StockExchange.Configuration) -> Void = { _ in },
-        _ body: (FuturesFeedService, StockExchange, CallRecorder) async throws -> Void
+        _ wire: String, credentials: String = #""apiKey":"demo""#, configure: (inout StockServer.Configuration) -> Void = { _ in },
+        _ body: (FuturesFeedService, StockServer, CallRecorder) async throws -> Void
     ) async throws {
-        var stocks = StockExchange.Configuration()
+        var stocks = StockServer.Configuration()
         stocks.interval = .zero
         configure(&stocks)
-        let server = StockExchange(configuration: stocks)
+        let server = StockServer(configuration: stocks)
         let url = "http://127.0.0.1:\(try await server.start())"
         var configuration = FuturesFeedConfiguration(linger: .zero, reconnectBase: .milliseconds(100), seed: 1)
         configuration.venue = configuration.venue.at(restURLs: ["http://127.0.0.1:1"], webSocketURLs: ["ws://127.0.0.1:1"])

@@ -4,7 +4,7 @@ import NIOPosix
 /// public clients send and expect, and shares no code with the dialect.
 ///
 /// All members may be called from any thread.
-public final class BUXExchange: Sendable {
+public final class BUXServer: Sendable {
     /// Settings of a server.
     public struct Configuration: Sendable {
         /// The address to listen on.
@@ -13,7 +13,7 @@ public final class BUXExchange: Sendable {
         public var port = 0
         /// The seed of all prices.
         public var seed: UInt64 = 1
-        /// The time between two quotes of a product. If zero, only ``BUXExchange/publish(_:tenths:)`` creates quotes.
+        /// The time between two quotes of a product. If zero, only ``BUXServer/publish(_:tenths:)`` creates quotes.
         public var interval: Duration = .milliseconds(400)
         /// The bearer token that clients must present; nil accepts all clients.
         public var token: String?

@@ -4,7 +4,7 @@ import NIOPosix
 /// what public clients send and expect, and shares no code with the dialect.
 ///
 /// All members may be called from any thread.
-public final class HyperliquidExchange: Sendable {
+public final class HyperliquidServer: Sendable {
     /// Settings of a server.
     public struct Configuration: Sendable {
         /// The address to listen on.

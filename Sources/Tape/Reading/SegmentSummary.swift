@@ -22,17 +22,25 @@ struct SegmentExtent: Sendable, Equatable {
     }
 }
 
-/// The known extents of segments, by their sizes, so that a search need not read every index.
-final class SegmentExtents: Sendable {
-    private let known = NIOLockedValueBox<[String: (segment: TapeReader.Segment, extent: SegmentExtent?)]>([:])
+/// A segment's extent and ends, so that its files need not be read again.
+struct SegmentSummary: Sendable {
+    /// Nil if it has no intact block.
+    let extent: SegmentExtent?
+    /// Nil if it is empty, without damage.
+    let ends: SegmentEnds?
+}
 
-    func extent(of segment: TapeReader.Segment, _ find: () throws(TapeError) -> SegmentExtent?) throws(TapeError) -> SegmentExtent? {
-        if let found = known.withLockedValue({ $0[segment.name] }), found.segment == segment { return found.extent }
-        let extent = try find()
+/// The known summaries of segments, by their sizes, so that a search need not read every index.
+final class SegmentSummaries: Sendable {
+    private let known = NIOLockedValueBox<[String: (segment: TapeReader.Segment, summary: SegmentSummary)]>([:])
+
+    func summary(of segment: TapeReader.Segment, _ find: () throws(TapeError) -> SegmentSummary) throws(TapeError) -> SegmentSummary {
+        if let found = known.withLockedValue({ $0[segment.name] }), found.segment == segment { return found.summary }
+        let summary = try find()
         known.withLockedValue { known in
             if known.count >= Self.most { known = [:] }
-            known[segment.name] = (segment, extent)
+            known[segment.name] = (segment, summary)
         }
-        return extent
+        return summary
     }
 }

@@ -5,7 +5,7 @@ import Testing
 @testable import Tape
 
 /// The venue's messages, as they came.
-@Suite struct FrameTapeTests {
+@Suite struct VenueFrameTapeTests {
     private func folder(_ body: (String) async throws -> Void) async throws {
         let path = NSTemporaryDirectory() + "frames-\(UInt64.random(in: .min ... .max))"
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -21,12 +21,12 @@ import Testing
     private func tape(
         _ path: String, keep: Int64 = 86_400_000, bytes: Int = 1 << 30, now: Int64 = hour, tell: @escaping @Sendable (TapeError?) -> Void = { _ in }
     )
-        -> FrameTape
+        -> VenueFrameTape
     {
-        FrameTape(directory: path, keep: keep, bytes: bytes, clock: { now }, tell: tell)
+        VenueFrameTape(directory: path, keep: keep, bytes: bytes, clock: { now }, tell: tell)
     }
 
-    private func put(_ text: String, of subject: String? = nil, line: Int = 0, at nanoseconds: Int64, on tape: FrameTape) {
+    private func put(_ text: String, of subject: String? = nil, line: Int = 0, at nanoseconds: Int64, on tape: VenueFrameTape) {
         Array(text.utf8).withUnsafeBufferPointer { tape.record($0, of: subject, line: line, at: nanoseconds) }
     }
 
@@ -64,13 +64,13 @@ import Testing
         try await folder { path in
             let (tape, begin) = (tape(path), Self.hour * 1_000_000)
             tape.start()
-            for number in 0..<FrameWriter.mostFiles + 500 { put("{}", of: "s\(number)", at: begin, on: tape) }
+            for number in 0..<VenueFrameWriter.mostFiles + 500 { put("{}", of: "s\(number)", at: begin, on: tape) }
             // Those that have a file go on, and the next hour has room again.
             put("{}", of: "s7", at: begin + 1, on: tape)
             put("{}", of: "late", at: begin + 3_600_000_000_000, on: tape)
             await tape.stop(within: .seconds(20))
             let names = try FileManager.default.contentsOfDirectory(atPath: path)
-            #expect(names.count == FrameWriter.mostFiles + 1 && names.contains("late_2025112411.gz"))
+            #expect(names.count == VenueFrameWriter.mostFiles + 1 && names.contains("late_2025112411.gz"))
             #expect(try lines(path + "/s7_2025112410.gz").count == 2)
             #expect(tape.reading.missed == 500)
         }

@@ -5,7 +5,7 @@ import NIOPosix
 /// multipart parts, or server-sent events. It is written from the protocols' specifications and shares no code with the dialect.
 ///
 /// All members may be called from any thread.
-public final class GraphQLExchange: Sendable {
+public final class GraphQLServer: Sendable {
     /// Settings of a server.
     public struct Configuration: Sendable {
         /// The address to listen on.
@@ -14,7 +14,7 @@ public final class GraphQLExchange: Sendable {
         public var port = 0
         /// The seed of all prices.
         public var seed: UInt64 = 1
-        /// The time between two prices of a symbol. If zero, only ``GraphQLExchange/publish(_:hundredths:)`` creates prices.
+        /// The time between two prices of a symbol. If zero, only ``GraphQLServer/publish(_:hundredths:)`` creates prices.
         public var interval: Duration = .milliseconds(250)
         /// How often the server sends a sign of life: a ping, a `ka`, an empty part or a comment.
         public var keepAlive: Duration = .seconds(5)

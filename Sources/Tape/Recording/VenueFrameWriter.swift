@@ -2,7 +2,7 @@ import Foundation
 import Zlib
 
 /// Sorts messages into files, and enforces both limits. Use it from one thread.
-final class FrameWriter {
+final class VenueFrameWriter {
     private struct File {
         var text: [UInt8] = []
         var lines: UInt64 = 0
@@ -34,7 +34,7 @@ final class FrameWriter {
         return lost
     }
 
-    /// Processes messages in the format in which `FrameTape` collects them.
+    /// Processes messages in the format in which `VenueFrameTape` collects them.
     func take(_ bytes: [UInt8]) {
         var place = 0
         while place + 14 <= bytes.count {

@@ -4,7 +4,7 @@ import NIOPosix
 /// the client asks for it, otherwise Phoenix channels. `/securities/{ticker}/prices/realtime` returns snapshots. Shares no code with the dialect.
 ///
 /// All members may be called from any thread.
-public final class StockExchange: Sendable {
+public final class StockServer: Sendable {
     /// Settings of a server.
     public struct Configuration: Sendable {
         /// The address to listen on.
@@ -13,7 +13,7 @@ public final class StockExchange: Sendable {
         public var port = 0
         /// The seed of all prices.
         public var seed: UInt64 = 1
-        /// The time between two price changes of a symbol. If zero, only ``StockExchange/publish(_:_:hundredths:)`` changes prices.
+        /// The time between two price changes of a symbol. If zero, only ``StockServer/publish(_:_:hundredths:)`` changes prices.
         public var interval: Duration = .milliseconds(250)
         /// The key that clients must present.
         public var apiKey = "demo"

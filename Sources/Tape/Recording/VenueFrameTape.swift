@@ -5,7 +5,7 @@ import NIOConcurrencyHelpers
 /// `btcusdt_2026112309.gz`. Files of one symbol can be concatenated, and hftbacktest reads them.
 ///
 /// It accepts messages on the feed's thread, and its own thread writes them. The feed never waits for it.
-package final class FrameTape: Sendable {
+package final class VenueFrameTape: Sendable {
     private struct State {
         /// The queued messages: the time, the line, the lengths of subject and text, and both.
         var bytes: [UInt8] = []
@@ -102,7 +102,7 @@ package final class FrameTape: Sendable {
     }
 
     private func run() {
-        let writer = FrameWriter(storage, keep: keep, bytes: mostBytes)
+        let writer = VenueFrameWriter(storage, keep: keep, bytes: mostBytes)
         var trouble: TapeError?
         while true {
             thread.sleep(atMost: .seconds(1))
