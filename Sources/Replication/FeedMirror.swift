@@ -343,15 +343,18 @@ package struct FeedMirror: Sendable {
             heardAt = isFollowing && catchingUp == nil ? view.clock.moment(of: message.sentAt, now) : now
         }
         for event in view.apply(message, now, isOfThePast: isOfThePast, limit: limit) { effects.append(.tell(event)) }
-        if !view.messages.isEmpty { passOn(isNew: view.clock.age(of: message.sentAt, now) < patience.nanoseconds / 1_000_000) }
+        if !view.messages.isEmpty { passOn(isNew: isNew(message)) }
         for name in view.restored { effects.append(.restored(name)) }
         view.restored.removeAll()
         // A notice of this node has the id of the newest event that readers have.
         lastID = view.epochs.headID
         passTransitCheck()
-        // This node is behind, so the data of a new stream are old too.
-        if isAway { for name in view.added { cut(name) } }
+        // This node is behind, so what it reads of a new stream, or of the end of an outage, is old too.
+        if isAway, !view.risen.isEmpty || catchingUp != nil, !isNew(message) { goAway() }
     }
+
+    /// Whether the writer sent the message so recently that this node is not behind.
+    private func isNew(_ message: LogMessage) -> Bool { view.clock.age(of: message.sentAt, now) < patience.nanoseconds / 1_000_000 }
 
     /// Passes the venue's messages on after the events that they caused. A socket has no room for an age, so old messages count as lost.
     private mutating func passOn(isNew: Bool) {

@@ -163,8 +163,8 @@ struct MirrorView: Sendable {
     var isResigned = false
     /// Streams whose content a checkpoint has completed since this was last emptied.
     var restored: [FuturesServiceStreamName] = []
-    /// The streams that the last record began.
-    private(set) var added: [FuturesServiceStreamName] = []
+    /// The streams that the last message began, or whose outage it ended.
+    private(set) var risen: [FuturesServiceStreamName] = []
     /// The venue's messages of the last record.
     private(set) var messages: [VenueMessage] = []
     private var names: [String: FuturesServiceStreamName] = [:]
@@ -186,7 +186,7 @@ struct MirrorView: Sendable {
         var number = message.first
         clock.hear(message.sentAt, now, isOfThePast: isOfThePast)
         if !messages.isEmpty { messages = [] }
-        if !added.isEmpty { added = [] }
+        if !risen.isEmpty { risen = [] }
         for record in message.records {
             defer { number += record.numbers }
             switch record.kind {
@@ -208,8 +208,9 @@ struct MirrorView: Sendable {
                 case .incidents: for incident in IncidentsRecord.incidents(record.body) { streams[name]?.note(incident) }
                 default:
                     let id = EventID(epoch: message.epoch, sequence: number)
-                    if streams[name] == nil { added.append(name) }
+                    let wasDown = streams[name]?.isDown ?? true
                     streams[name, default: MirroredStream(name)].take(record, id, now, clock, limit, &events)
+                    if wasDown, streams[name]?.isDown == false { risen.append(name) }
                     if record.kind == .ended { streams[name] = nil }
                 }
             }
@@ -271,7 +272,7 @@ extension MirrorView {
         let parts = body.split(separator: UInt8(ascii: " "), maxSplits: 3)
         guard parts.count == 4, let state = FeedState(rawValue: String(decoding: parts[0], as: UTF8.self)) else { return }
         if streams[name] == nil {
-            added.append(name)
+            risen.append(name)
             streams[name] = MirroredStream(name)
             streams[name]?.state = state
             streams[name]?.isLost = parts[1].elementsEqual("1".utf8)

@@ -182,6 +182,39 @@ import Testing
         #expect(mirror.streams[other]?.status(mirror.clock, now: Self.at(5_200)).state == .stale)
     }
 
+    /// A venue's short outage, as the writer reports it.
+    private static func outage(receivedAt: Int64) -> [FeedRecord] {
+        let events: [FeedEvent.Kind] = [
+            .disconnected(reason: "cut"), .status(.recovering, ageMs: nil, unverifiedMs: nil),
+            .recovered(FeedRecovery(error: nil, method: .snapshot, downMs: 5, missed: nil)), .status(.live, ageMs: nil, unverifiedMs: nil),
+        ]
+        let records = events.map { EncodedEvent.notice(name, EventID(epoch: 7, sequence: 1), $0).record }
+        return records[..<3] + [value(receivedAt: receivedAt)] + records[3...]
+    }
+
+    @Test(arguments: [false, true]) mutating func anOutageThatEndsInTheLogDoesNotEndThatOfANodeBehindIt(isLostBefore: Bool) {
+        tell([Self.value(receivedAt: 0)], sentAt: 0, at: 0)
+        let outage = Self.outage(receivedAt: 800)
+        if isLostBefore { tell(Array(outage[..<2]), sentAt: 500, at: 500) }
+        tell([], sentAt: 600, at: 6_600)
+        _ = mirror.passDeadline(now: Self.moment(6_600))
+        tell(isLostBefore ? Array(outage[2...]) : outage, sentAt: 800, at: 6_850)
+        #expect(mirror.isAway && mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(6_850)).state == .stale)
+        tell([], sentAt: 6_900, at: 6_900)
+        #expect(!mirror.isAway && mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(6_900)).state == .live)
+    }
+
+    @Test mutating func aTakeoverDoesNotEndTheOutageOfANodeBehindTheLog() throws {
+        tell([Self.value(receivedAt: 0)], sentAt: 0, at: 0)
+        tell([], sentAt: 600, at: 6_600)
+        _ = mirror.passDeadline(now: Self.moment(6_600))
+        let claim = mirror.epochs.claim(8, highest: next - 1, term: 1, sentAt: 1_000_700)
+        next = claim.first
+        tell(claim, at: 6_800)
+        tell([Self.value(receivedAt: 750)], epoch: 8, sentAt: 800, at: 6_900)
+        #expect(mirror.isAway && mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(6_900)).state == .stale)
+    }
+
     @Test mutating func aTakeoverLosesTheMessages() throws {
         let book = FuturesServiceStreamName.depth(symbol: "BTCUSDT")
         tell([FeedRecord(.connected, of: book.description, Array("{}".utf8)[...]), Self.message(book, "1")], sentAt: 0, at: 0)

@@ -153,12 +153,16 @@ struct Simulation {
         if readers.count > 20 { readers.removeFirst() }
     }
 
-    /// What an edge calls live is no older than it says, but for the time that each new message of the writer was under way at least.
+    /// What an edge calls live is no older than it says, but for the time that each new message of the writer was under way at least. An edge that is
+    /// behind the log, and has told its readers, calls nothing live.
     private mutating func checkFreshness(_ node: Int) {
         // An edge cannot account for messages that it has not read yet.
         guard !nodes[node].isIngest, nodes[node].board.isServing, nodes[node].inbox.isEmpty else { return }
         let slack = (nodes[node].underWay ?? 0) + Self.slack
         for (stream, name) in SimulatedVenue.names.enumerated() {
+            let isLive = nodes[node].mirror.streams[name].map { !$0.isDown && $0.state == .live } ?? false
+            let isBehind = nodes[node].mirror.isAway && nodes[node].mirror.lagMs >= 2_000
+            world.verdict.expect(!isLive || !isBehind, .freshness, "\(name) of node \(node) is live, and the node is behind the log")
             guard let status = nodes[node].mirror.streams[name]?.status(nodes[node].mirror.clock, now: world.now.instant), status.state == .live,
                 let unverified = status.unverifiedMs, let content = nodes[node].mirror.content(of: name), let count = content.eventTime,
                 let sentAt = world.venue.sentAt(behind: count, of: stream)
