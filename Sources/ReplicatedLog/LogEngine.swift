@@ -99,7 +99,9 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
         case unknown
         /// There is no such record.
         case notFound
-        /// The engine will never do this: too large, forbidden, or malformed.
+        /// The record is larger than the engine accepts. Nothing was appended.
+        case tooLarge
+        /// The engine will never do this: forbidden or malformed.
         case refused
     }
 

@@ -46,6 +46,7 @@ extension FeedMirror {
             }
             let isLost = view.streams[name]?.isLost == true
             view.streams[name]?.isCut = !isLost
+            view.streams[name]?.cutAt = lastID?.sequence ?? 0
             view.streams[name]?.cutSince = since[name]
             view.streams[name]?.hasGap = true
         }
@@ -63,6 +64,7 @@ extension FeedMirror {
         hasCuts = true
         tellLoss(name, "No data from the cluster log.")
         view.streams[name]?.isCut = true
+        view.streams[name]?.cutAt = lastID?.sequence ?? 0
         view.streams[name]?.cutSince = stream.verified(view.clock, now)
     }
 
@@ -76,7 +78,7 @@ extension FeedMirror {
     /// Reports the recovery of cut streams, except those whose recovery the log will report.
     private mutating func endCuts() {
         hasCuts = false
-        for (name, stream) in view.streams where stream.isCut {
+        for (name, stream) in view.streams where stream.isCut && !stream.isOmitted {
             if stream.awaitsWord || (stream.hasGap && !stream.isWhole) {
                 hasCuts = true
             } else {

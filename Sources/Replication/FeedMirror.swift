@@ -349,7 +349,7 @@ package struct FeedMirror: Sendable {
         // A notice of this node has the id of the newest event that readers have.
         lastID = view.epochs.headID
         passTransitCheck()
-        // This node is behind, so what it reads of a new stream, or of the end of an outage, is old too.
+        // This node is behind, so a new stream, and the end of an outage, are old too.
         if isAway, !view.risen.isEmpty || catchingUp != nil, !isNew(message) { goAway() }
     }
 

@@ -60,6 +60,16 @@ package struct LogMessage: Sendable, Equatable {
     /// How many of its records are events.
     package var eventCount: UInt64 { records.reduce(0) { $0 + $1.numbers } }
 
+    /// Leaves out large records. An event's number remains, with the name of its stream.
+    mutating func omitRecords(largerThan bytes: Int) {
+        guard records.contains(where: { $0.size > bytes }) else { return }
+        records = records.compactMap { record in
+            if record.size <= bytes { return record }
+            if record.kind.isNumbered { return FeedRecord(.nothing, of: record.subject, [UInt8(ascii: "-")]) }
+            return record.kind == .message ? FeedRecord(.messagesLost, of: record.subject, [UInt8(ascii: "-")]) : nil
+        }
+    }
+
     /// The claim that starts an epoch; nil for any other message.
     package var claim: Claim? { records.first.flatMap(Claim.init) }
 }
@@ -91,7 +101,7 @@ package struct FeedRecord: Sendable, Equatable {
         case change = 0x75, value = 0x55, fetchedChange = 0x66, fetchedValue = 0x46
         // "r", "R", "x", "y", "c", "d", "s"
         case recovered = 0x72, notRecovered = 0x52, failed = 0x78, fetchFailed = 0x79, connected = 0x63, disconnected = 0x64, status = 0x73
-        // "z", and "o" for a number without an event
+        // "z", and "o" for a number without an event. If that names a stream, the event was too large for the log.
         case ended = 0x7A, nothing = 0x6F
         // "k", "i", "v", "l", "g": state that is not an event. "e", "q": an epoch starts, and its writer leaves.
         case checkpoint = 0x6B, incidents = 0x69, verified = 0x76, listing = 0x6C, gauges = 0x67

@@ -15,10 +15,10 @@ extension LogWriter {
         fail()
     }
 
-    mutating func refused(_ id: UInt64) {
+    mutating func refused(_ id: UInt64, _ code: LogError.Code) {
         guard let place = sent.firstIndex(where: { $0.id == id }) else { return }
         refusals += 1
-        sent[place].isAnswered = true
+        (sent[place].isAnswered, sent[place].failure) = (true, code)
         fail()
     }
 
@@ -29,7 +29,9 @@ extension LogWriter {
         default: return
         }
         phase = .failed
-        if sent.allSatisfy(\.isAnswered) { inspect() }
+        guard sent.allSatisfy(\.isAnswered) else { return }
+        // The same append is likely to be refused again.
+        if sent.contains(where: { $0.failure == .refused || $0.failure == .tooLarge }) { wait() } else { inspect() }
     }
 
     mutating func inspect() {

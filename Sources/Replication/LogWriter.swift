@@ -8,6 +8,8 @@ package import ReplicatedLog
 /// and there is no wait under low load. If an append is refused or its outcome is unknown, the writer waits for the outcomes of the others. It then
 /// reads the log from the newest record known to be its own. Records found in the log are not sent again. If another ingest claimed the log, or the
 /// server lost a record, the writer is deposed, and its numbers are never reused.
+///
+/// A record that is too large for the server is left out. Nodes report an outage of its stream, which lasts until a complete content follows.
 package struct LogWriter: Sendable {
     package enum Effect: Sendable, Equatable {
         case perform(LogCommand)
@@ -49,6 +51,8 @@ package struct LogWriter: Sendable {
         let sentAt: Instant
         /// Whether the server has answered.
         var isAnswered = false
+        /// Why it was not appended; nil if that is unknown, or if it was.
+        var failure: LogError.Code?
     }
 
     /// Records that are requested together.
@@ -91,6 +95,8 @@ package struct LogWriter: Sendable {
     private var waitingSince: Instant?
     private var sentBytes = 0
     private var isResigned = false
+    /// Larger records are left out, bytes. Known once the server has refused one.
+    private var mostRecordBytes = Int.max
     private var sentAt: Instant
     /// The number of the first event that was not sent.
     private var sentFrom: UInt64
@@ -137,7 +143,7 @@ package struct LogWriter: Sendable {
         self.now = now
         switch event {
         case .appended(let id, let sequence): answered(id, at: sequence)
-        case .notAppended(let id, _): refused(id)
+        case .notAppended(let id, let error): refused(id, error.code)
         case .inspected(let id, let result): inspected(id, result)
         case .fetched(let id, let result): fetched(id, result)
         case .connected: if case .open = phase { fail() }
@@ -217,7 +223,8 @@ package struct LogWriter: Sendable {
 
     private mutating func send(_ records: [FeedRecord]) {
         let first = sentFrom
-        let message = LogMessage(epoch: epoch.id, term: epoch.term, first: first, sentAt: now.wallClock, records: records)
+        var message = LogMessage(epoch: epoch.id, term: epoch.term, first: first, sentAt: now.wallClock, records: records)
+        message.omitRecords(largerThan: mostRecordBytes)
         sentFrom = first + message.eventCount
         lastID += 1
         let batch = Batch(id: lastID, bytes: message.bytes, first: first, sentAt: now.instant)
@@ -245,13 +252,25 @@ package struct LogWriter: Sendable {
         effects.append(.deposed(reason))
     }
 
-    /// Sends everything again that is not in the log, with the same bytes and in the same order.
+    /// Sends everything again that is not in the log, in the same order and, except for messages that are too large, with the same bytes.
     mutating func resend() {
         phase = .open
         for place in sent.indices {
             lastID += 1
-            sent[place] = Batch(id: lastID, bytes: sent[place].bytes, first: sent[place].first, sentAt: sent[place].sentAt)
+            let batch = sent[place]
+            sent[place] = Batch(id: lastID, bytes: shortened(batch), first: batch.first, sentAt: batch.sentAt)
+            sentBytes += sent[place].bytes.count - batch.bytes.count
             effects.append(.perform(.append(id: lastID, sent[place].bytes, expecting: end + UInt64(place))))
         }
+    }
+
+    /// The message of a batch, without the records that make it too large.
+    private mutating func shortened(_ batch: Batch) -> [UInt8] {
+        guard batch.failure == .tooLarge, var message = LogMessage(batch.bytes), let largest = message.records.map(\.size).max(),
+            largest > limits.messageBytes
+        else { return batch.bytes }
+        mostRecordBytes = min(mostRecordBytes, largest - 1)
+        message.omitRecords(largerThan: limits.messageBytes)
+        return message.bytes
     }
 }

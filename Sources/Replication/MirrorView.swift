@@ -10,12 +10,16 @@ package struct MirroredStream: Sendable {
     package internal(set) var isLost = false
     /// Whether this node reported an outage to its readers that is not in the log.
     package internal(set) var isCut = false
+    /// The number of the event with which this node reported it.
+    package internal(set) var cutAt: UInt64 = 0
     /// The last verification before the outage, if this node reported the outage before the log did; nil otherwise.
     var cutSince: Instant?
     /// Whether a new writer took over and has not reported the stream's state yet.
     var awaitsWord = false
     /// Whether events are missing between the readers' content and the next event.
     var hasGap = false
+    /// Whether its newest event was too large for the log. Only a complete content ends the outage.
+    private(set) var isOmitted = false
     var content = MirroredContent()
     /// Whether the ingest has a connection that carries it.
     package internal(set) var isConnected = false
@@ -63,6 +67,7 @@ package struct MirroredStream: Sendable {
         _ record: FeedRecord, _ id: EventID, _ now: Instant, _ clock: WriterClock, _ limit: (FuturesServiceStreamName) -> Int,
         _ events: inout [EncodedEvent]
     ) {
+        if isOmitted, !record.kind.isFull, goesUntold(record) { return }
         let (wasDown, wasCut, wasCutSince) = (isDown, isCut, cutSince)
         var record = record
         switch record.kind {
@@ -73,6 +78,8 @@ package struct MirroredStream: Sendable {
                 if !wasDown { events.append(.notice(name, before, .disconnected(reason: "Another ingest took over."))) }
                 let downMs = (cutSince ?? verified(clock, now)).map { now.milliseconds(since: $0) } ?? 0
                 events.append(.notice(name, before, .recovered(FeedRecovery(error: nil, method: .snapshot, downMs: downMs, missed: nil))))
+                if isOmitted { events.append(.notice(name, before, .status(state, ageMs: nil, unverifiedMs: nil))) }
+                isOmitted = false
                 settle(isLost: false)
             }
             content.take(record.body, id: id, isFull: record.kind.isFull, of: name, limit: limit)
@@ -105,6 +112,29 @@ package struct MirroredStream: Sendable {
         }
         let head = record.kind.carriesData ? content.head : nil
         events.append(EncodedEvent(record, of: name, id: id, head: head))
+    }
+
+    /// Handles an event that was too large for the log: an outage until the content is complete again.
+    fileprivate mutating func omit(_ id: EventID, _ now: Instant, _ clock: WriterClock, _ events: inout [EncodedEvent]) {
+        if !isDown {
+            cutSince = verified(clock, now)
+            events.append(.notice(name, id, .disconnected(reason: "The content is too large for the cluster log.")))
+            events.append(.notice(name, id, .status(.stale, ageMs: nil, unverifiedMs: nil)))
+        }
+        (isCut, cutAt, isOmitted) = (true, id.sequence, true)
+        (hasGap, content, newestMessage) = (true, MirroredContent(), nil)
+    }
+
+    /// Applies a record while the content is not complete, because an event was too large for the log. Returns whether readers must not get it.
+    private mutating func goesUntold(_ record: FeedRecord) -> Bool {
+        switch record.kind {
+        case .change, .fetchedChange, .recovered, .notRecovered: break
+        case .connected: isConnected = true
+        case .disconnected: isConnected = false
+        case .status: state = MirroredWords.state(record.body) ?? state
+        default: return false
+        }
+        return true
     }
 
     /// How long an outage lasted for this node's readers, ms, if the log reports its end only now.
@@ -195,7 +225,10 @@ struct MirrorView: Sendable {
             case .verified:
                 VerifiedRecord.read(record.body) { if let name = name($0), streams[name] != nil { streams[name]?.verifiedAt = $1 } }
             case .resigned: isResigned = true
-            case .epoch, .nothing: break
+            case .epoch: break
+            case .nothing:
+                guard let name = name(record.subject), streams[name] != nil else { continue }
+                streams[name]?.omit(EventID(epoch: message.epoch, sequence: number), now, clock, &events)
             default:
                 guard let name = name(record.subject) else { continue }
                 switch record.kind {
@@ -278,7 +311,7 @@ extension MirrorView {
             streams[name]?.isLost = parts[1].elementsEqual("1".utf8)
         }
         if streams[name]?.isDown == false { streams[name]?.isConnected = parts[2].elementsEqual("1".utf8) }
-        guard streams[name]?.isWhole == false, let content = Checkpoint.content(parts[3], name) else { return }
+        guard let stream = streams[name], !stream.isWhole, !stream.isOmitted, let content = Checkpoint.content(parts[3], name) else { return }
         streams[name]?.content.take(parts[3], id: content.id, isFull: true, of: name, limit: limit)
         restored.append(name)
     }

@@ -1,4 +1,5 @@
 import DemoExchange
+import Foundation
 import FuturesFeed
 import FuturesGateway
 import GatewayAccess
@@ -333,6 +334,44 @@ private struct Nodes {
             #expect(refused.status == 503 && refused.text.contains("-1001"))
             nodes.log.freeze(false)
             _ = try await reader.next("recover") { $0.data["method"] == "continuous" }
+        }
+    }
+
+    /// A new ingest listens only once its feed has begun.
+    @Test func aDemandThatNoIngestHearsIsRepeatedSoon() async throws {
+        try await Nodes.open { nodes in
+            nodes.log.refuseRequests()
+            let reader = try await nodes.edges[0].events("streams=ethusdt@bookTicker")
+            // Without the repetition, a request follows only every five seconds.
+            let deadline = ContinuousClock.now + .seconds(4)
+            while nodes.log.refusedRequests < 4 {
+                guard ContinuousClock.now < deadline else { throw Unexpected("\(nodes.log.refusedRequests) requests") }
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            nodes.log.refuseRequests(false)
+            _ = try await reader.next("update")
+        }
+    }
+
+    @Test func aReplayThatContinuesLiveOnAnEdgeWithoutTheLogIsToldOfTheOutage() async throws {
+        try await TapeFolder.use { path in
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+            try await Nodes.open {
+                $0.tape = TapeConfiguration(directory: "\(path)/\(UUID())", streams: [Self.stream].compactMap { StreamPattern($0) })
+            } _: { nodes in
+                let reader = try await nodes.edges[0].events("streams=\(Self.stream)")
+                let first = try #require(try await reader.next("update").data["receivedAt"]?.integer)
+                _ = try await reader.next("update")
+                nodes.log.freeze()
+                _ = try await reader.next("status") { $0.data["state"] == "stale" }
+                let from = try #require(try await nodes.edges[0].get("/tape").json["from"]?.integer)
+                let replayed = try await nodes.edges[0].events("streams=\(Self.stream)&from=\(max(from, first))")
+                let live = try await replayed.next("live")
+                #expect(live.data["resume"] == "exact")
+                #expect(try await replayed.next().name == "disconnect")
+                let status = try await replayed.next()
+                #expect(status.name == "status" && status.data["state"] == "stale")
+            }
         }
     }
 

@@ -12,6 +12,8 @@ final class SharedLog: Sendable {
         var log: SimulatedLog
         var clients: [@Sendable (LogEvent) -> Void] = []
         var isFrozen = false
+        /// How many requests were refused; nil while none is.
+        var refused: Int?
     }
 
     private let state: NIOLockedValueBox<State>
@@ -31,6 +33,12 @@ final class SharedLog: Sendable {
 
     /// While it is frozen it takes and tells nothing.
     func freeze(_ isFrozen: Bool = true) { state.withLockedValue { $0.isFrozen = isFrozen } }
+
+    /// From now on, no node hears a request.
+    func refuseRequests(_ isRefusing: Bool = true) { state.withLockedValue { $0.refused = isRefusing ? 0 : nil } }
+
+    /// How many requests were refused.
+    var refusedRequests: Int { state.withLockedValue { $0.refused ?? 0 } }
 
     /// What a node of this log is.
     func cluster(
@@ -57,7 +65,13 @@ final class SharedLog: Sendable {
 
         init(log: SharedLog, number: Int) { (self.log, self.number) = (log, number) }
 
-        func perform(_ command: LogCommand) { log.state.withLockedValue { $0.log.perform(command, by: number) } }
+        func perform(_ command: LogCommand) {
+            log.state.withLockedValue { state in
+                guard let refused = state.refused, case .request(let id, _, _, _) = command else { return state.log.perform(command, by: number) }
+                state.refused = refused + 1
+                state.clients[number](.answered(id: id, .failure(LogError(.unavailable, "No node listens."))))
+            }
+        }
 
         func stop() {
             log.state.withLockedValue { state in

@@ -76,6 +76,50 @@ import Testing
         #expect(again.map(\.expecting) == [8])
     }
 
+    /// Answers the writer's questions about a log that ends with its claim, and returns what it appends then.
+    private func inspected(_ writer: inout LogWriter, at milliseconds: Int64) throws -> [(id: UInt64, body: [UInt8], expecting: UInt64)] {
+        let claim = writer.acknowledged
+        let until = try #require(writer.deadline).nanoseconds / 1_000_000
+        #expect(until > milliseconds, "it does not ask again at once")
+        _ = writer.passDeadline(now: moment(until))
+        let asked = writer.step(
+            .inspected(id: writer.lastID, .success(LogExtent(first: 1, last: claim.sequence))), now: moment(until))
+        let ids = asked.compactMap { if case .perform(.fetch(let id, _)) = $0 { id } else { nil } }
+        return appends(writer.step(.fetched(id: try #require(ids.first), .success(claim)), now: moment(until)))
+    }
+
+    @Test func aRecordThatIsTooLargeIsLeftOutAndTheOthersAreAppended() throws {
+        var writer = try writer()
+        let large = FeedRecord(.value, of: "large@x", Array(repeating: UInt8(ascii: "x"), count: 2 << 20)[...])
+        let checkpoint = FeedRecord(.checkpoint, of: "large@x", large.body)
+        let sent = appends(writer.append([large], now: moment(0)) + writer.append([event], now: moment(0)))
+        #expect(sent.count == 2)
+        _ = writer.step(.notAppended(id: sent[1].id, LogError(.wrongSequence, "")), now: moment(1))
+        _ = writer.step(.notAppended(id: sent[0].id, LogError(.tooLarge, "")), now: moment(1))
+        let again = try inspected(&writer, at: 1)
+        let messages = again.compactMap { LogMessage($0.body) }
+        #expect(messages.flatMap(\.records) == [FeedRecord(.nothing, of: "large@x", [UInt8(ascii: "-")]), event])
+        #expect(messages.map(\.first) == sent.compactMap { LogMessage($0.body)?.first }, "every event keeps its number")
+        // The server's limit is known now.
+        let later = appends(writer.append([large, checkpoint, event], now: moment(50)))
+        #expect(later.compactMap { LogMessage($0.body)?.records }.flatMap(\.self).map(\.kind) == [.nothing, .value])
+        #expect(later.allSatisfy { $0.body.count < 1000 })
+    }
+
+    @Test func aRefusedAppendIsRepeatedLaterAndLater() throws {
+        var writer = try writer()
+        var sent = appends(writer.append([event], now: moment(0)))
+        var (now, delays): (Int64, [Int64]) = (0, [])
+        for _ in 0..<8 {
+            #expect(writer.step(.notAppended(id: sent[0].id, LogError(.refused, "")), now: moment(now)).isEmpty)
+            let until = try #require(writer.deadline).nanoseconds / 1_000_000
+            delays.append(until - now)
+            sent = try inspected(&writer, at: now)
+            now = until
+        }
+        #expect(delays == [20, 40, 80, 160, 320, 500, 500, 500])
+    }
+
     @Test func aWriterIsDeposedByAnothersClaim() throws {
         var writer = try writer()
         let sent = appends(writer.append([event], now: moment(0)))

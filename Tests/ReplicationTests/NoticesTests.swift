@@ -200,6 +200,7 @@ import Testing
         _ = mirror.passDeadline(now: Self.moment(6_600))
         tell(isLostBefore ? Array(outage[2...]) : outage, sentAt: 800, at: 6_850)
         #expect(mirror.isAway && mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(6_850)).state == .stale)
+        #expect(mirror.streams[Self.name]?.cutAt == mirror.epochs.head, "a reader that has this event does not find the outage in the ring")
         tell([], sentAt: 6_900, at: 6_900)
         #expect(!mirror.isAway && mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(6_900)).state == .live)
     }
@@ -213,6 +214,23 @@ import Testing
         tell(claim, at: 6_800)
         tell([Self.value(receivedAt: 750)], epoch: 8, sentAt: 800, at: 6_900)
         #expect(mirror.isAway && mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(6_900)).state == .stale)
+    }
+
+    @Test mutating func anEventThatIsTooLargeForTheLogIsAnOutageUntilTheContentIsComplete() throws {
+        func told(_ effects: [FeedMirror.Effect]) -> [FeedRecord.Kind] {
+            effects.compactMap { if case .tell(let event) = $0 { event.kind } else { nil } }
+        }
+        func state(at milliseconds: Int64) -> FeedState? { mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(milliseconds)).state }
+        tell([Self.value(receivedAt: 0)], sentAt: 0, at: 0)
+        let omitted = [FeedRecord(.nothing, of: Self.name.description, [UInt8(ascii: "-")])]
+        #expect(told(tell(omitted, sentAt: 100, at: 100)) == [.disconnected, .status])
+        #expect(state(at: 100) == .stale && mirror.content(of: Self.name) == nil)
+        #expect(told(tell(omitted, sentAt: 200, at: 200)).isEmpty)
+        // The venue's own outage, which ends without a new content.
+        let outage = Self.outage(receivedAt: 0).filter { !$0.kind.carriesData }
+        #expect(told(tell(outage, sentAt: 300, at: 300)).isEmpty && state(at: 300) == .stale)
+        #expect(told(tell([Self.value(receivedAt: 400)], sentAt: 400, at: 400)) == [.recovered, .status, .fetchedValue])
+        #expect(state(at: 400) == .live && mirror.content(of: Self.name) != nil)
     }
 
     @Test mutating func aTakeoverLosesTheMessages() throws {

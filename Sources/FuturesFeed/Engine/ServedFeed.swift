@@ -39,8 +39,9 @@ package protocol FeedContents: AnyObject, Sendable {
     func canResume(behind id: EventID) -> Bool
     /// Whether this feed may still receive the event with this id.
     func isBehind(_ id: EventID) -> Bool
-    /// Whether only this node reports an outage of the stream, so that the log has no event for it.
-    func isCut(_ name: FuturesServiceStreamName) -> Bool
+    /// The number of the event with which this node reported an outage of the stream that is not in the log; nil if there is none. Events of the log
+    /// have the same numbers.
+    func cut(of name: FuturesServiceStreamName) -> UInt64?
     /// The complete contents as sent to readers, each with its status, and the newest event, all at the same moment; nil for a stream without
     /// content.
     func values(of names: [FuturesServiceStreamName]) -> FeedValues
@@ -172,7 +173,7 @@ extension FeedEngine: ServedFeed {
 
     package func isBehind(_ id: EventID) -> Bool { false }
 
-    package func isCut(_ name: FuturesServiceStreamName) -> Bool { false }
+    package func cut(of name: FuturesServiceStreamName) -> UInt64? { nil }
 
     package var peers: (any FeedPeers)? { nil }
 

@@ -56,8 +56,11 @@ extension LogNode: LoggedFeed {
         askIngestOnce(demand, within: Self.demandPeriod) { head in
             let now = Moment.current
             let isSilent = head == nil && now.instant < askedAt + Self.demandPeriod
-            // Without any ingest, the request is refused immediately, and the log falls silent.
-            guard !isSilent else { return }
+            // Without any ingest, the request is refused immediately, and the log falls silent. Before it does, a new ingest may not listen yet.
+            guard !isSilent else {
+                if !self.state.value.isStopped, !self.shared.withLockedValue({ $0.mirror.isAway }) { self.planDemand(in: .milliseconds(250)) }
+                return
+            }
             self.perform(
                 self.shared.withLockedValue { shared in
                     head.map { shared.mirror.answered($0, askedAt: askedAt, now: now) } ?? shared.mirror.unanswered(askedAt: askedAt, now: now)
@@ -86,7 +89,9 @@ extension LogNode: LoggedFeed {
 
     package func canResume(behind id: EventID) -> Bool { shared.withLockedValue { $0.mirror.isFollowing && $0.mirror.epochs.contains(id) } }
 
-    package func isCut(_ name: FuturesServiceStreamName) -> Bool { shared.withLockedValue { $0.mirror.streams[name]?.isCut == true } }
+    package func cut(of name: FuturesServiceStreamName) -> UInt64? {
+        shared.withLockedValue { shared in shared.mirror.streams[name].flatMap { $0.isCut ? $0.cutAt : nil } }
+    }
 
     package func isBehind(_ id: EventID) -> Bool {
         shared.withLockedValue { $0.mirror.epochs.current?.id == id.epoch && id.sequence > $0.mirror.epochs.head }

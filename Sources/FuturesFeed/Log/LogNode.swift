@@ -172,6 +172,8 @@ package final class LogNode: Sendable {
         case .disconnected(let error):
             shared.withLockedValue { $0.isConnected = false }
             logger.warning("the log cannot be reached", metadata: ["reason": "\(error.message)"])
+        case .notAppended(_, let error) where error.code == .tooLarge:
+            logger.warning("the log leaves out a record that is too large", metadata: ["reason": "\(error.message)"])
         case .heard(let subject, let body, let reply): return hear(subject, body, reply)
         case .answered(let id, let result): return answered(id, result)
         default: break

@@ -34,9 +34,6 @@ enum Resume: Sendable, Equatable {
     case lost
     /// After this event, if the connection requests these streams and the rings still hold the following events.
     case after(UInt64, of: StreamSet)
-
-    /// Whether it continues after this event.
-    func isBehind(_ sequence: UInt64) -> Bool { if case .after(sequence, _) = self { true } else { false } }
 }
 
 /// A stream's snapshot for one reader.

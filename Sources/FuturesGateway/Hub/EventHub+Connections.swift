@@ -88,8 +88,7 @@ extension EventHub {
             }
         var opening = opening(connection, resume: resume, values: values, head: head)
         opening.troubles = troubles(of: names, options.format)
-        // If the reader resumes after an older event, that event is in the rings.
-        if resume.isBehind(head.sequence) { opening.ownTroubles = ownTroubles(of: names, options.format) }
+        if case .after(let sequence, _) = resume { opening.ownTroubles = ownTroubles(of: names, after: sequence, options.format) }
         return opening
     }
 

@@ -55,7 +55,7 @@ extension EventHub {
             options.replay = nil
             news = EventEncoder.session(opening(connection, options, resume: .lost, head: head), replayed: nil)
         }
-        if after == nil { news += troubles(of: connection.streams, format) }
+        news += after.map { ownTroubles(of: connection.streams, after: $0, format).flatMap(\.self) } ?? troubles(of: connection.streams, format)
         rings.post(.goLive(values, head: head, after: after, news: news), to: number)
     }
 

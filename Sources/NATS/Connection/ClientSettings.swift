@@ -13,8 +13,9 @@ package struct ClientSettings: Sendable {
     package var tls: TLSConfiguration
     /// The prefix of the subjects on which this client receives answers. A user's permissions may contain it.
     package var inboxPrefix = "_INBOX"
-    /// The largest accepted message including its headers, in bytes.
-    package var maximumPayload = 1 << 20
+    /// The largest message that is sent, including its headers, in bytes; a server may accept less. One twice as large is received, because
+    /// JetStream answers with a message's body in Base64.
+    package var maximumPayload = 8 << 20
     /// From the first packet until the server has admitted this client.
     package var connectTimeout: TimeAmount = .seconds(2)
     /// A server that is silent for this long is pinged, and left if it stays silent for the same time again.

@@ -172,7 +172,7 @@ package final class NATSClient {
     }
 
     private func adopt(_ channel: any Channel, _ id: UInt64) {
-        let receiver = LinkReceiver(client: self, id: id, parser: MessageParser(maximumPayload: settings.maximumPayload))
+        let receiver = LinkReceiver(client: self, id: id, parser: MessageParser(maximumPayload: 2 * settings.maximumPayload))
         do {
             try channel.pipeline.syncOperations.addHandler(receiver)
             try channel.syncOptions?.setOption(.autoRead, value: true)

@@ -204,7 +204,8 @@ extension LogError {
             case .notConnected, .noResponders, .backlogged, .unreachable, .stopped: .unavailable
             case .disconnected, .timedOut, .malformedAnswer: .unknown
             case .notFound: .notFound
-            case .badConfiguration, .tlsFailed, .refused, .permissionDenied, .serverTooOld, .protocolViolation, .tooLarge, .jetStream: .refused
+            case .badConfiguration, .tlsFailed, .refused, .permissionDenied, .serverTooOld, .protocolViolation, .jetStream: .refused
+            case .tooLarge: .tooLarge
             }
         self.init(code, error.message)
     }
