@@ -8,6 +8,23 @@ import Testing
 @Suite(.serialized, .enabled(if: NATSServer.has("2.12.8"), "\(NATSServer.advice)")) struct JetStreamLogTests {
     static let versions = ["2.11.11", "2.12.8", "2.14.6"].filter { NATSServer.has($0) }
 
+    /// The server's limit is 1 MiB, and it answers a fetch in Base64.
+    @Test(arguments: versions) func aRecordIsFetchedWhateverItsSizeAndALargerOneIsRefused(version: String) async throws {
+        let server = try await NATSServer.started(version)
+        defer { server.stop() }
+        let log = try await TestLog.connected([server])
+        try await log.create(replicas: 1)
+        let body = [UInt8](repeating: 7, count: 1_000_000)
+        try await log.perform(.append(id: 11, body, expecting: 0), .append(id: 12, body + body, expecting: 1))
+        var answers: [LogEvent] = []
+        while answers.count < 2 { answers.append(try await log.events.next()) }
+        #expect(answers.contains(.appended(id: 11, sequence: 1)))
+        #expect(answers.contains { if case .notAppended(12, let error) = $0 { error.code == .tooLarge } else { false } }, "\(answers)")
+        try await log.perform(.fetch(id: 13, sequence: 1))
+        #expect(try await log.events.next() == .fetched(id: 13, .success(LogRecord(sequence: 1, body: body))))
+        try await log.stop()
+    }
+
     @Test(arguments: versions) func recordsAreAppendedInOrderAndReadFromAnywhere(version: String) async throws {
         let server = try await NATSServer.started(version)
         defer { server.stop() }
