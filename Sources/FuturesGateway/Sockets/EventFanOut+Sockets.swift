@@ -6,9 +6,15 @@ import WebSockets
 /// Sockets with the venue's own messages. They read rings like event streams, but nothing is ever left out for them: a socket that cannot continue is
 /// closed.
 extension EventFanOut {
-    /// Starts a socket. It already reads its rings.
+    /// Starts a socket. It already reads its rings. If they have dropped a message since the request, the socket is closed instead.
     func begin(_ client: inout EventClient, socket opening: Opening, _ now: Int64) -> EventClient.Connection {
-        if case .after(let number, _) = opening.resume { _ = move(&client, behind: number) }
+        if case .after(let number, _) = opening.resume {
+            guard reach(opening.values.map(\.ring), back: number) else {
+                end(&client, code: "lost", reason: "Messages were lost before the socket opened.")
+                return flush(&client, now)
+            }
+            _ = move(&client, behind: number)
+        }
         return sendFirst(opening.values, to: &client, now)
     }
 

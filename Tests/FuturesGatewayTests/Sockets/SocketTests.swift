@@ -1,4 +1,5 @@
 import DemoExchange
+import Dispatch
 import FuturesFeed
 import GatewayAccess
 import GatewayTestSupport
@@ -157,6 +158,40 @@ final class SocketClient: WebSocketReceiver {
                 }
             }.get()
             #expect(start.behind == start.last && start.last > 0)
+        }
+    }
+
+    /// Messages between its request and its opening are missing. The fan-out threads wait until then.
+    @Test func aSocketWhoseRingDroppedMessagesBeforeItOpenedIsClosed() async throws {
+        try await House.open(ringBytes: 4096) { house in
+            let (inboxes, gate) = (house.gateway.hub.rings.inboxes, DispatchSemaphore(value: 0))
+            func openGate() { for _ in inboxes { gate.signal() } }
+            defer { openGate() }
+            for inbox in inboxes {
+                await withCheckedContinuation { waits in
+                    inbox.post(
+                        .measure { _ in
+                            waits.resume()
+                            gate.wait()
+                        })
+                }
+            }
+            let name = FuturesServiceStreamName.liquidation(symbol: "BTCUSDT")
+            let connection = try await RawConnection(port: house.client.port)
+            connection.send(
+                "GET /ws/\(name) HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                    + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+            while await house.onHub({ hub in hub.state.value.readers.count }) == 0 { await Task.yield() }
+            await house.onHub { hub in
+                for _ in 0..<8 { hub.receive(VenueMessage(stream: name, text: [UInt8](repeating: UInt8(ascii: "x"), count: 1000))) }
+            }
+            openGate()
+            var bytes: [UInt8] = []
+            do { while true { bytes += try await connection.receive(by: .safetyNet, of: "the end") } } catch is ConnectionEnd {}
+            let text = String(decoding: bytes, as: UTF8.self)
+            #expect(text.hasPrefix("HTTP/1.1 101 ") && text.contains("serverShutdown") && !text.contains("xxx"))
+            let reason = "Messages were lost before the socket opened."
+            #expect(text.hasSuffix(reason) && bytes.dropLast(reason.utf8.count).suffix(2) == [0x03, 0xF4], "the code 1012")
         }
     }
 
