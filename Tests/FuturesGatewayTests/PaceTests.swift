@@ -64,6 +64,32 @@ struct PaceTests {
         }
     }
 
+    /// No event of the stream follows, so only room in the socket can cause the snapshot.
+    @Test func aStreamThatWasHeldAndPausedIsSentWhenTheSocketHasRoomAgain() async throws {
+        let (tickers, quotes) = ("!miniTicker@arr", "btcusdt@bookTicker")
+        try await House.open { house in
+            house.exchange.setStalled(true)
+            let every = try await house.client.events("streams=\(tickers),\(quotes)")
+            for stream in [tickers, quotes] { _ = try await every.next("fetch", "update", of: stream) }
+            try await house.awaitSubscription(to: tickers, quotes)
+            let paced = try await house.client.events("streams=\(tickers),\(quotes)&maxRate=0.01", receiveBuffer: 4096)
+            for stream in [tickers, quotes] { _ = try await paced.next("update", of: stream) }
+            for round in 1...2 {
+                house.exchange.inject(Self.ticker(round))
+                _ = try await every.next("update", of: quotes)
+            }
+            #expect(try await paced.next("update", of: quotes).content["bidPrice"]?.text == "1.00")
+            #expect(try await house.client.post("/events/\(paced.client)/pause").status == 200)
+            try await paced.connection.setReading(false)
+            house.exchange.inject(SlowReaderTests.miniTickers(round: 1, symbols: 4_000))
+            _ = try await every.next("update", of: tickers) { $0.rows.count == 4_000 }
+            #expect(try await house.client.post("/events/\(paced.client)/resume").status == 200)
+            try await paced.connection.setReading(true)
+            let events = try await paced.all { $0.stream == quotes }
+            #expect(events.last?.kind == "full" && events.last?.content["bidPrice"]?.text == "2.00", "\(events.map(\.name))")
+        }
+    }
+
     @Test(arguments: ["0", "-1", "nan", "1e3", "101", "fast", ""])
     func aRateOutOfBoundsIsRefused(_ rate: String) async throws {
         try await House.open { house in

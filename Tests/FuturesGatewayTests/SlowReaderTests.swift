@@ -122,10 +122,10 @@ import Testing
         return (slow, fast)
     }
 
-    static func miniTickers(round: Int) -> String {
+    static func miniTickers(round: Int, symbols: Int = 200) -> String {
         // Newer than what REST says of the market, which goes on while its sockets are stalled.
         let time = Int64(Date().timeIntervalSince1970 * 1000) + 10_000 + Int64(round)
-        let rows = (0..<200).map { number in
+        let rows = (0..<symbols).map { number in
             #"{"e":"24hrMiniTicker","E":\#(time),"s":"X\#(number)USDT","c":"\#(round).00","o":"1.00","h":"99.00","l":"0.10","#
                 + #""v":"1000","q":"1000.00"}"#
         }

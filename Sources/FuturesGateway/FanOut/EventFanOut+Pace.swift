@@ -10,15 +10,15 @@ extension EventFanOut {
         var turn: Int64?
         for place in client.reader.subscriptions.indices {
             let subscription = client.reader.subscriptions[place]
-            guard !subscription.isPaused, !subscription.awaitsValue, rings.contains(subscription.ring),
-                subscription.cursor < rings[subscription.ring].view.endOrdinal
-            else { continue }
+            guard !subscription.isPaused, !subscription.awaitsValue, rings.contains(subscription.ring) else { continue }
+            // A snapshot may have replaced the held events.
+            client.reader.subscriptions[place].isHeld = false
+            guard subscription.cursor < rings[subscription.ring].view.endOrdinal else { continue }
             if let dueAt = client.reader.dueAt[subscription.ring], dueAt > now {
                 client.reader.subscriptions[place].isHeld = true
                 turn = min(turn ?? .max, dueAt)
                 continue
             }
-            client.reader.subscriptions[place].isHeld = false
             client.reader.dueAt[subscription.ring] = now &+ client.options.interval
             conflate(&client, place)
         }
