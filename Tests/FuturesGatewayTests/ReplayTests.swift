@@ -1,3 +1,4 @@
+import DemoExchange
 import FuturesFeed
 import FuturesGateway
 import GatewayTestSupport
@@ -117,6 +118,35 @@ import Testing
                 // Who wants the newest alone gets no past.
                 let paced = try await client.events("streams=\(Self.streams)&maxRate=5", ["Last-Event-ID": point])
                 #expect(paced.session.data["resume"] == "reset")
+            }
+        }
+    }
+
+    /// A ring of another format starts with a copy of the newest 256 KiB only.
+    @Test func theFirstReaderOfAFormatThatMissedMoreThanItsRingCopiesResumesThroughTheTape() async throws {
+        let trades = "btcusdt@aggTrade"
+        try await RecordingHouse.open { house in
+            try await house.gateway { client in
+                let live = try await client.events("streams=\(trades)")
+                let point = try await live.next("update") { $0.kind == "delta" && $0.id != nil }
+                house.exchange.setStalled(true)
+                let first = try #require(point.rows.last?["id"]?.integer) + 1
+                let last = first + 2_000
+                for id in first...last { house.exchange.inject(SlowReaderTests.trade(id)) }
+                _ = try await live.next("update") { $0.rows.last?["id"]?.integer == last }
+                let connection = try await RawConnection(port: client.port, tls: false)
+                connection.send(
+                    "GET /events?streams=\(trades)&lastEventId=\(point.id ?? "") HTTP/1.1\r\nHost: localhost\r\nAccept: application/x-ndjson\r\n\r\n")
+                var text = ""
+                while !text.hasSuffix("\n") || !text.suffix(2_000).contains("\"id\":\(last),") {
+                    text += String(decoding: try await connection.receive(by: .safetyNet, of: "the last trade"), as: UTF8.self)
+                }
+                await connection.close()
+                let body = text.split(separator: "\r\n\r\n", maxSplits: 1).last ?? ""
+                let lines = try body.split(separator: "\n").map { try JSON(String($0)) }
+                #expect(lines.first?["resume"] == "exact")
+                let told = lines.filter { $0["event"] == "update" }.flatMap { $0["content"]?.array ?? [] }.compactMap { $0["id"]?.integer }
+                #expect(told == Array(first...last))
             }
         }
     }

@@ -62,12 +62,11 @@ extension EventHub {
     /// Handles a reader that has switched to live events.
     func wentLive(_ number: UInt64) { state.value.readers[number]?.isReplaying = false }
 
-    /// Whether the rings hold every event of these streams after the given one.
+    /// Whether the rings of this format hold every event of these streams after the given one. Adds missing rings, because a new ring has only the
+    /// newest of its stream's events.
     func reach(_ names: [FuturesServiceStreamName], _ format: EventFormat, backTo id: EventID) -> Bool {
-        let wanted = names.compactMap {
-            state.value.streams[$0]?.rings[format.rawValue] ?? state.value.streams[$0]?.rings[EventFormat.events.rawValue]
-        }
-        return feed.canResume(behind: id) && wanted.count == names.count && rings.reach(wanted, back: id.sequence)
+        guard feed.canResume(behind: id), names.allSatisfy({ state.value.streams[$0] != nil }) else { return false }
+        return rings.reach(names.map { ring(of: $0, format) }, back: id.sequence)
     }
 
     /// The sequence after which all recorded streams' events that follow `last` are found; nil if unknown.
