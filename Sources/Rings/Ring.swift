@@ -109,6 +109,15 @@ package struct Ring: ~Copyable {
         return false
     }
 
+    /// Removes all events, including the dropped ones that `notices` returns. Ordinals continue, so cursors stay valid.
+    ///
+    /// - Parameter floor: The sequence of the newest event before the next one.
+    package mutating func empty(floor: UInt64) {
+        (view.extent.floor, view.extent.firstOrdinal, view.goneNotices) = (floor, view.endOrdinal, [])
+        // Other threads may still read the memory.
+        move(toBytes: Self.leastBytes, events: Self.leastEvents)
+    }
+
     @inline(__always)
     private var count: UInt64 { view.endOrdinal - view.firstOrdinal }
 

@@ -106,7 +106,10 @@ package struct RingView: @unchecked Sendable {
     var startOffset: UInt64 { firstOrdinal < endOrdinal ? self[firstOrdinal].start : extent.endOffset }
 
     /// The bytes in the ring from an event on; all bytes if that event was dropped.
-    package func bytes(from ordinal: UInt64) -> UInt64 { ordinal < endOrdinal ? extent.endOffset - self[max(ordinal, firstOrdinal)].start : 0 }
+    package func bytes(from ordinal: UInt64) -> UInt64 {
+        let first = max(ordinal, firstOrdinal)
+        return first < endOrdinal ? extent.endOffset - self[first].start : 0
+    }
 
     /// The newest event with data from `ordinal` up to `end`; nil if the ring has none.
     package func newestData(from ordinal: UInt64, before end: UInt64 = .max) -> UInt64? {

@@ -89,6 +89,21 @@ import Testing
         #expect(ring.view.notices(from: 36, to: 37) == [[37, 0]] && ring.view.notices(from: 37, to: 38).isEmpty)
     }
 
+    @Test func anEmptiedRingContinuesAfterItsFloorAndChangesNoOlderView() {
+        var ring = Ring(floor: 0, maximumBytes: 4096, maximumEvents: 8, maximumAge: .max)
+        for number in UInt64(1)...20 { ring.append(sequence: number, text: [UInt8(number), 0], idStart: 1, carriesData: number % 2 == 0, now: 0) }
+        let seen = ring.view
+        ring.empty(floor: 12)
+        #expect(ring.view.floor == 12 && ring.view.firstOrdinal == 20 && ring.view.endOrdinal == 20 && ring.view.held == 0)
+        #expect(ring.view.notices(from: 0, to: 20).isEmpty && ring.view.bytes(from: 3) == 0)
+        for number in UInt64(13)...15 { ring.append(sequence: number, text: [UInt8(number), 0], idStart: 1, carriesData: true, now: 0) }
+        #expect(ring.view.ordinal(after: 12) == 20 && ring.view.ordinal(after: 13) == 21 && ring.view.endOrdinal == 23)
+        #expect(ring.view.copy(from: ring.view[20].start, to: ring.view[20].end) == [13, 0])
+        for ordinal in seen.firstOrdinal..<seen.endOrdinal {
+            #expect(seen.copy(from: seen[ordinal].start, to: seen[ordinal].end) == [UInt8(ordinal + 1), 0])
+        }
+    }
+
     /// Three threads have views of different ages; what they see stays as it was, whatever the ring drops, however it grows.
     @Test(arguments: [UInt64(1), 2, 3, 4])
     func whatAThreadStillLooksAtIsNotWrittenOver(seed: UInt64) {

@@ -170,6 +170,14 @@ final class EventRings: @unchecked Sendable {
         tell(.removeLog(index))
     }
 
+    /// Removes all events of a ring.
+    ///
+    /// - Parameter floor: The sequence of the newest event before the ring's next one.
+    func empty(_ index: Int, floor: UInt64) {
+        rings[index].ring.empty(floor: floor)
+        tell(.renew(index, rings[index].ring.view, .max))
+    }
+
     /// Appends a message of the venue's, encoded for a ring of that format.
     func append(_ index: Int, message: [UInt8], number: UInt64, receivedAt: Int64) {
         append(index, text: message, idStart: nil, carriesData: true, sequence: number, eventTime: nil, receivedAt: receivedAt)

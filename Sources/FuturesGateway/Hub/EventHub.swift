@@ -126,11 +126,19 @@ final class EventHub: FeedListener {
         return stream
     }
 
-    /// Disconnects all readers. They reconnect immediately and get snapshots, because the log no longer contains their ids.
+    /// Disconnects all readers and empties all rings, because the log no longer contains their events. Readers reconnect immediately and get snapshots.
     func beginAnew() {
         state.value.tape?.breakOff()
         for connection in state.value.readers.all {
             end(connection.number, code: "reset", reason: "The log has lost events; reconnect to get snapshots.")
+        }
+        // Counts as a lost message, so that a socket that is not open yet is closed when it opens.
+        state.value.lastMessage &+= 1
+        let floor = feed.floor(before: feed.head)
+        for name in state.value.streams.names {
+            for case (let format, let ring?) in zip(EventFormat.allCases, state.value.streams[name]?.rings ?? []) {
+                rings.empty(ring, floor: format.isOfVenue ? state.value.lastMessage : floor)
+            }
         }
     }
 

@@ -161,6 +161,23 @@ final class SocketClient: WebSocketReceiver {
         }
     }
 
+    /// Its first messages are from before the loss.
+    @Test func aSocketThatIsNotOpenYetCannotStartAfterALossOfTheLog() async throws {
+        try await House.open { house in
+            let name = FuturesServiceStreamName.liquidation(symbol: "BTCUSDT")
+            let target = try #require(SocketTarget(["ws", name.description], streams: []))
+            let canStart = try await house.onHub { hub in
+                Result { () throws(EventHub.Refusal) -> Bool in
+                    let number = try hub.prepare(target, for: Access.Caller(principal: .anonymous(.everything), address: nil))
+                    hub.beginAnew()
+                    defer { hub.closed(number) }
+                    return hub.rings.reach([hub.ring(of: name, .frames)], back: hub.state.value.readers[number]?.takeStart()?.behind ?? .max)
+                }
+            }.get()
+            #expect(!canStart)
+        }
+    }
+
     /// Messages between its request and its opening are missing. The fan-out threads wait until then.
     @Test func aSocketWhoseRingDroppedMessagesBeforeItOpenedIsClosed() async throws {
         try await House.open(ringBytes: 4096) { house in
