@@ -95,4 +95,36 @@ import Testing
         let (left, due) = (rings[0].groups, compression.takeDue(Self.second))
         #expect(afterBoth == [9] && isGone && left.isEmpty && due.isEmpty)
     }
+
+    /// A cluster node's own notices have the number of the event before them.
+    @Test func aReaderThatLeavesBeforeANoticeWithTheNumberOfItsLastEventGetsTheNotice() throws {
+        var rings = Slab<FollowedRing>()
+        for place in 0...1 { rings.insert(try Self.followed(), at: place) }
+        var reader = Self.reader(rings)
+        reader.subscriptions.append(ReaderCursors.Subscription(ring: 1, cursor: 0))
+        var compression = Compression(maximumGroups: 1, window: .zero)
+        _ = compression.enter(7, reader, rings, 0, blocks: Self.ring)
+        let events: [(ring: Int, number: UInt64, carriesData: Bool)] = [
+            (1, 99, true), (0, 100, true), (0, 100, false), (1, 100, false), (1, 100, false), (0, 101, true), (1, 101, false),
+        ]
+        // A block for each event.
+        for count in 1...events.count {
+            for place in 0...1 {
+                var ring = Self.ring()
+                for event in events.prefix(count) where event.ring == place {
+                    ring.append(
+                        sequence: event.number, text: [1, 2], idStart: event.carriesData ? 1 : nil, carriesData: event.carriesData, now: 0)
+                }
+                rings[place].view = ring.view
+            }
+            let isWhole = compression.compress(0, rings, 0)
+            #expect(isWhole)
+        }
+        for block in events.indices {
+            let end = compression.groups[0].held(UInt64(block)).end
+            let (first, second) = (end.cursor(in: 0, rings[0].view), end.cursor(in: 1, rings[1].view))
+            let sent = events.prefix(through: block)
+            #expect(first == sent.count { $0.ring == 0 } && second == sent.count { $0.ring == 1 }, "behind block \(block)")
+        }
+    }
 }

@@ -13,13 +13,39 @@ struct CompressionGroup: ~Copyable {
         let format: EventFormat
     }
 
+    /// The position after a block in the streams' rings. A cluster node's own notices have the sequence of the event before them, so a sequence alone
+    /// is not a position.
+    struct BlockEnd {
+        /// The sequence of the newest event before the position.
+        let sequence: UInt64
+        /// The cursors in the rings whose newest event before the position has this sequence.
+        private var cursors: [(ring: Int, cursor: UInt64)] = []
+
+        /// Creates the position of a group's cursors.
+        init(of reader: ReaderCursors, _ rings: borrowing Slab<FollowedRing>) {
+            sequence = reader.lastSequence
+            for subscription in reader.subscriptions where rings.contains(subscription.ring) {
+                let cursor = subscription.cursor
+                guard cursor > rings[subscription.ring].view.firstOrdinal, rings[subscription.ring].view[cursor - 1].sequence == sequence else {
+                    continue
+                }
+                cursors.append((subscription.ring, cursor))
+            }
+        }
+
+        /// The ordinal of the first event of a ring after the position.
+        func cursor(in ring: Int, _ view: RingView) -> UInt64 {
+            cursors.first { $0.ring == ring }?.cursor ?? (sequence > 0 ? view.ordinal(after: sequence - 1) : view.firstOrdinal)
+        }
+    }
+
     let key: Key
     /// The group's own cursors in the streams' rings.
     var reader: ReaderCursors
     /// The ring of compressed blocks.
     var blocks: Ring
-    /// For each block in the ring: its checksum, and the number of events in it.
-    private var parts: Deque<(part: GzipChecksum.Part, events: UInt64)> = []
+    /// For each block in the ring: its checksum, the number of events in it, and its end.
+    private var parts: Deque<(part: GzipChecksum.Part, events: UInt64, end: BlockEnd)> = []
     /// The slots of the group's readers.
     var readers: Set<Int> = []
     /// The slots of readers that wait until the group admits readers.
@@ -56,8 +82,8 @@ struct CompressionGroup: ~Copyable {
         return true
     }
 
-    /// The checksum of a block in the ring, and the number of events in it.
-    func held(_ block: UInt64) -> (part: GzipChecksum.Part, events: UInt64) { parts[Int(block - blocks.view.firstOrdinal)] }
+    /// The checksum of a block in the ring, the number of events in it, and its end.
+    func held(_ block: UInt64) -> (part: GzipChecksum.Part, events: UInt64, end: BlockEnd) { parts[Int(block - blocks.view.firstOrdinal)] }
 
     /// Whether readers may start at the next block. If so, that block refers to no earlier one. Such a block is larger, so there is at most one per
     /// second.
@@ -84,7 +110,9 @@ struct CompressionGroup: ~Copyable {
             }
             guard let block = made else { return false }
             _ = list.advance(&reader, rings, by: .max)
-            append(block.bytes, block.part, events: list.advanced, now: now)
+            blocks.append(sequence: reader.lastSequence, text: block.bytes, carriesData: true, now: now)
+            parts.append((block.part, list.advanced, BlockEnd(of: reader, rings)))
+            dropParts()
         }
     }
 
@@ -93,12 +121,6 @@ struct CompressionGroup: ~Copyable {
         let rest = UnsafeBufferPointer(rebasing: bytes.suffix(Self.historyBytes))
         history.removeFirst(max(0, history.count + rest.count - Self.historyBytes))
         history.append(contentsOf: rest)
-    }
-
-    private mutating func append(_ block: [UInt8], _ part: GzipChecksum.Part, events: UInt64, now: Int64) {
-        blocks.append(sequence: reader.lastSequence, text: block, carriesData: true, now: now)
-        parts.append((part, events))
-        dropParts()
     }
 
     mutating func limit(to quota: RingQuota) {

@@ -14,8 +14,8 @@ struct EventClient: ~Copyable {
         let group: Int
         /// The next block to be sent.
         var block: UInt64
-        /// The sequence of the last event in the last block that was sent; nil before the first block.
-        var lastSequence: UInt64?
+        /// The end of the last block that was sent; nil before the first block.
+        var sent: CompressionGroup.BlockEnd?
     }
 
     /// The additional state of a reader with a gzip body.

@@ -67,9 +67,9 @@ extension EventFanOut {
             let (ring, before) = (client.reader.subscriptions[place].ring, client.reader.subscriptions[place].cursor)
             if membership.block == compression.groups[membership.group].blocks.view.endOrdinal {
                 client.reader.subscriptions[place].cursor = compression.groups[membership.group].cursor(of: ring) ?? before
-            } else if let sequence = membership.lastSequence, rings.contains(ring) {
-                if rings[ring].view.floor > sequence { isWhole = false }
-                client.reader.subscriptions[place].cursor = max(before, rings[ring].view.ordinal(after: sequence))
+            } else if let sent = membership.sent, rings.contains(ring) {
+                if rings[ring].view.floor > sent.sequence { isWhole = false }
+                client.reader.subscriptions[place].cursor = max(before, sent.cursor(in: ring, rings[ring].view))
             }
         }
         let own = client.stream.slot
@@ -119,7 +119,7 @@ extension EventFanOut {
             let held = group.held(next)
             client.gzip?.checksum.append(held.part)
             tally.deliveries &+= held.events
-            client.gzip?.membership?.lastSequence = block.sequence
+            client.gzip?.membership?.sent = held.end
             client.reader.lastSequence = max(client.reader.lastSequence, block.sequence)
             next += 1
             guard left >= length else { break }
