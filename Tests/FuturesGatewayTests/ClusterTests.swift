@@ -4,13 +4,15 @@ import GatewayTestSupport
 import Logging
 import MicroHTTP
 import ReplicatedLog
+import Replication
 import Testing
 
 @testable import FuturesGateway
 
 /// A gateway that is a node of a cluster, as readers see it.
 @Suite struct ClusterTests {
-    @Test func readersComeBackUntilTheLogWasRead() async throws {
+    @Test(.enabled(if: StreamRoute.current != .edge, "the house has an edge of its own"))
+    func readersComeBackUntilTheLogWasRead() async throws {
         let port = try ReservedPort()
         try await House.open(configure: { $0.cluster = ClusterConfiguration(role: .edge, servers: ["nats://127.0.0.1:\(port.number)"]) }) { house in
             let events = try await house.client.get("/events?streams=btcusdt@markPrice")
@@ -32,6 +34,25 @@ import Testing
             let again = try await house.client.events("streams=btcusdt@bookTicker", ["Last-Event-ID": id])
             #expect(again.session.data["resume"] == "reset")
             #expect(try await again.next("update", "fetch").kind == "full")
+        }
+    }
+
+    @Test func aStreamThatTheLogEndsDisconnectsItsReaders() async throws {
+        let (stream, other) = ("btcusdt@bookTicker", "ethusdt@bookTicker")
+        try await House.open { house in
+            let reader = try await house.client.events("streams=\(stream)")
+            let stranger = try await house.client.events("streams=\(other)")
+            let id = try #require(try await reader.next("update") { $0.id != nil }.id)
+            for _ in 0..<3 { _ = try await reader.next("update") }
+            await house.onHub { hub in
+                guard let name = FuturesServiceStreamName(stream) else { return }
+                hub.receive(.notice(name, hub.feed.head, .ended))
+            }
+            #expect(try await reader.next("bye").data["code"] == "reset")
+            let again = try await house.client.events("streams=\(stream)", ["Last-Event-ID": id])
+            #expect(again.session.data["resume"] == "reset")
+            #expect(try await again.next("update", "fetch").kind == "full")
+            for _ in 0..<3 { #expect(try await stranger.next().name != "bye") }
         }
     }
 

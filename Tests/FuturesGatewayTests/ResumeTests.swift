@@ -108,6 +108,10 @@ struct ResumeTests {
             await reader.connection.close()
             try await house.awaitEvent(.disconnected, in: changes)
             let again = try await house.client.events("streams=btcusdt@bookTicker", ["Last-Event-ID": first.id ?? ""])
+            // An edge may read only then that the stream has ended.
+            if StreamRoute.current == .edge, again.session.data["resume"] == "exact" {
+                return #expect(try await again.next("bye").data["code"] == "reset")
+            }
             #expect(again.session.data["resume"] == "reset")
         }
     }

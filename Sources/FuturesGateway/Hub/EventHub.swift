@@ -107,7 +107,7 @@ final class EventHub: FeedListener {
             guard event.kind == .ended else { return nil }
             forgetAnswers(event.stream)
             state.value.lastDropped = event.id.sequence
-            drop(event.stream)
+            end(event.stream, at: event.id.sequence)
             return nil
         }
         let stream = stream(event.stream, floor: max(feed.floor(before: event.id), state.value.lastDropped))
@@ -129,13 +129,18 @@ final class EventHub: FeedListener {
     /// Disconnects all readers and empties all rings, because the log no longer contains their events. Readers reconnect immediately and get snapshots.
     func beginAnew() {
         state.value.tape?.breakOff()
-        for connection in state.value.readers.all {
-            end(connection.number, code: "reset", reason: "The log has lost events; reconnect to get snapshots.")
+        let reason = "The log has lost events; reconnect to get snapshots."
+        beginAnew(Array(state.value.streams.names), floor: feed.floor(before: feed.head), because: reason)
+    }
+
+    private func beginAnew(_ names: [FuturesServiceStreamName], floor: UInt64, because reason: String) {
+        let names = Set(names)
+        for connection in state.value.readers.all where !names.isDisjoint(with: connection.streams) {
+            end(connection.number, code: "reset", reason: reason)
         }
         // Counts as a lost message, so that a socket that is not open yet is closed when it opens.
         state.value.lastMessage &+= 1
-        let floor = feed.floor(before: feed.head)
-        for name in state.value.streams.names {
+        for name in names {
             for case (let format, let ring?) in zip(EventFormat.allCases, state.value.streams[name]?.rings ?? []) {
                 rings.empty(ring, floor: format.isOfVenue ? state.value.lastMessage : floor)
             }
@@ -198,9 +203,12 @@ final class EventHub: FeedListener {
         noteTrouble(event.detail, upstream: state.value.tally.kinds[kind].upstream)
     }
 
-    /// Removes a stream that has ended and has no readers, and its rings.
-    private func drop(_ name: FuturesServiceStreamName) {
-        guard let stream = state.value.streams.remove(name) else { return }
+    /// Removes a stream that has ended, and its rings. At a node of a cluster it may have readers whose demand the ingest did not know. If the stream
+    /// begins again, its events do not continue the ones that these readers have.
+    private func end(_ name: FuturesServiceStreamName, at sequence: UInt64) {
+        guard let stream = state.value.streams.remove(name) else {
+            return beginAnew([name], floor: sequence, because: "\(name) was not read for a while; reconnect to get a snapshot.")
+        }
         tables.outdate()
         for ring in stream.rings.compactMap(\.self) { rings.remove(ring) }
     }
