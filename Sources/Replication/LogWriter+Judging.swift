@@ -47,13 +47,16 @@ extension LogWriter {
         case .success(let extent):
             guard extent.last >= acknowledged.sequence else { return depose(.regressed) }
             guard extent.first <= acknowledged.sequence else { return depose(.trimmed) }
-            fetch(acknowledged.sequence, upTo: min(extent.last, acknowledged.sequence + Self.mostFetches), of: extent.last)
+            // The server may have lost void records behind it.
+            end = min(end, extent.last)
+            let new = end..<min(extent.last, end + Self.mostFetches)
+            fetch([acknowledged.sequence] + new.map { $0 + 1 }, of: extent.last)
         }
     }
 
-    private mutating func fetch(_ first: UInt64, upTo last: UInt64, of end: UInt64) {
-        phase = .reading(Look(id: lastID + 1, first: first, last: end, bodies: Array(repeating: nil, count: Int(last - first) + 1)))
-        for sequence in first...last {
+    private mutating func fetch(_ sequences: [UInt64], of last: UInt64) {
+        phase = .reading(Look(id: lastID + 1, sequences: sequences, last: last, bodies: Array(repeating: nil, count: sequences.count)))
+        for sequence in sequences {
             lastID += 1
             effects.append(.perform(.fetch(id: lastID, sequence: sequence)))
         }
@@ -68,11 +71,8 @@ extension LogWriter {
     }
 
     private mutating func judge(_ look: Look) {
-        var sequence = look.first
-        for body in look.bodies.compactMap(\.self) {
-            defer { sequence += 1 }
-            if sequence == look.first, body != acknowledged.body { return depose(.regressed) }
-            guard sequence > end else { continue }
+        guard look.bodies.first == acknowledged.body else { return depose(.regressed) }
+        for (sequence, body) in zip(look.sequences, look.bodies.compactMap(\.self)).dropFirst() {
             switch epochs.judge(body) {
             case .counts where body == sent.first?.bytes: acknowledge(at: sequence)
             case .isVoid: break

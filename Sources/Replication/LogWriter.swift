@@ -59,7 +59,8 @@ package struct LogWriter: Sendable {
     struct Look: Sendable {
         /// The id of the question for the first of them; the ids of the others follow.
         let id: UInt64
-        let first: UInt64
+        /// This writer's newest record, and the following ones that were not judged.
+        let sequences: [UInt64]
         let last: UInt64
         var bodies: [[UInt8]?]
         var isComplete: Bool { !bodies.contains(nil) }

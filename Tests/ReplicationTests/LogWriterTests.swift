@@ -120,6 +120,28 @@ import Testing
         #expect(delays == [20, 40, 80, 160, 320, 500, 500, 500])
     }
 
+    @Test func moreVoidRecordsThanAreFetchedAtOnceArePassed() throws {
+        var writer = try writer()
+        let claim = writer.acknowledged
+        let sent = appends(writer.append([event], now: moment(0)))
+        let void = LogMessage(epoch: 4, term: 0, first: 1, sentAt: 0, records: [event]).bytes
+        var effects = writer.step(.notAppended(id: sent[0].id, LogError(.wrongSequence, "")), now: moment(1))
+        for _ in 0..<4 where appends(effects).isEmpty {
+            let asked = writer.step(.inspected(id: writer.lastID, .success(LogExtent(first: 1, last: claim.sequence + 600))), now: moment(2))
+            effects = []
+            for case .perform(.fetch(let id, let sequence)) in asked {
+                let body = sequence == claim.sequence ? claim.body : void
+                effects += writer.step(.fetched(id: id, .success(LogRecord(sequence: sequence, body: body))), now: moment(3))
+            }
+        }
+        #expect(appends(effects).map(\.expecting) == [claim.sequence + 600] && appends(effects).map(\.body) == sent.map(\.body))
+        // The server lost some of them.
+        effects = writer.step(.notAppended(id: try #require(appends(effects).first).id, LogError(.wrongSequence, "")), now: moment(4))
+        let asked = writer.step(.inspected(id: writer.lastID, .success(LogExtent(first: 1, last: claim.sequence + 500))), now: moment(5))
+        effects = writer.step(.fetched(id: writer.lastID, .success(claim)), now: moment(5))
+        #expect(asked.count == 1 && appends(effects).map(\.expecting) == [claim.sequence + 500])
+    }
+
     @Test func aWriterIsDeposedByAnothersClaim() throws {
         var writer = try writer()
         let sent = appends(writer.append([event], now: moment(0)))
