@@ -163,3 +163,63 @@ test('after a reset without a new id, the next connection begins with snapshots 
   assert.doesNotMatch(Source.all.at(-1).url, /lastEventId/);
   feed.close();
 });
+
+/** Opens a feed of trades that have begun; `answer` gives the status of a control request. Timers run thirty times as fast. */
+async function trades(run, answer) {
+  const [slow, asked] = [globalThis.setTimeout, []];
+  const name = 'a@aggTrade';
+  const { feed, source } = await open([name], { streams: { body: { ...list, catalogue: [{ pattern: '{symbol}@aggTrade', merge: 'append', keep: 9 }] } } });
+  const asList = globalThis.fetch;
+  globalThis.fetch = async (url, options) => {
+    const action = new URL(url).pathname.split('/')[3];
+    if (!action) return asList(url, options);
+    asked.push(action);
+    const status = await answer(action, asked);
+    return { status, ok: status === 200, json: async () => ({ streams: action === 'unsubscribe' ? [] : [name], paused: action === 'pause' ? [name] : [] }) };
+  };
+  globalThis.setTimeout = (run, ms) => slow(run, ms / 30);
+  try {
+    await begin(source, [name]);
+    source.say('update', { stream: name, id: 'e.1', kind: 'full', state: 'live', content: [{ id: 1 }] }, 'e.1.x');
+    await turn();
+    await run({ feed, source, asked, name, until: async (done) => { for (let tries = 0; tries < 400 && !done(); tries++) await new Promise((go) => slow(go, 5)); } });
+  } finally {
+    feed.close();
+    globalThis.setTimeout = slow;
+  }
+}
+
+test('after a gap there is no content, and a refused unsubscription is repeated without a new change', () => trades(async ({ feed, source, asked, name, until }) => {
+  source.say('gap', { stream: name, dropped: 3 });
+  await turn();
+  assert.deepEqual([feed.get(name), feed.status(name).state], [undefined, 'connecting']);
+  await until(() => asked.includes('subscribe'));
+  assert.deepEqual(asked, ['unsubscribe', 'unsubscribe', 'subscribe']);
+}, (action, asked) => (asked.length === 1 ? 429 : 200)));
+
+test('a stream that was to begin anew when the connection was cut begins anew after an exact resume', () => {
+  let cut;
+  return trades(async ({ source, asked, name, until }) => {
+    source.say('gap', { stream: name, dropped: 3 });
+    await until(() => asked.length === 1);
+    source.onerror();
+    cut(0);
+    await until(() => Source.all.at(-1) !== source);
+    await begin(Source.all.at(-1), [name], 'exact');
+    await until(() => asked.includes('subscribe'));
+    assert.deepEqual(asked, ['unsubscribe', 'unsubscribe', 'subscribe']);
+  }, (action, asked) => (asked.length === 1 ? new Promise((done) => { cut = done; }) : 200));
+});
+
+test('what was paused is not live before the gateway sends it again, even if it has not changed', () => trades(async ({ feed, source, asked, name, until }) => {
+  const states = [];
+  for (const event of ['update', 'status']) feed.addEventListener(event, ({ detail }) => states.push(detail.state));
+  feed.pause(name);
+  await until(() => asked.includes('pause'));
+  feed.resume(name);
+  await until(() => asked.includes('resume'));
+  assert.deepEqual([states, feed.status(name).state], [['recovering'], 'recovering']);
+  source.say('update', { stream: name, id: 'e.1', kind: 'full', state: 'live', content: [{ id: 1 }] }, 'e.1.x');
+  await turn();
+  assert.deepEqual([states, feed.status(name).state, feed.get(name)], [['recovering', 'live'], 'live', [{ id: 1 }]]);
+}, () => 200));

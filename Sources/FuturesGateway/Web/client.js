@@ -89,6 +89,7 @@ export class Feed extends EventTarget {
     if (event === 'connection') this.#connection = data;
     if (event === 'session' && data.resume !== 'exact') for (const name of this.#wants) this.#streams.delete(name);
     if (event === 'refused') this.#wants.delete(data.stream);
+    if (event === 'gap') Object.assign(stream, { content: undefined, state: 'connecting' });
     if (data.kind === 'full') stream.content = new StreamContent(rule);
     if (data.kind) stream.content?.apply(data);
     if ('ageMs' in data) {

@@ -48,9 +48,12 @@ export class Connection {
     if (renew && this.#state.state !== 'closed') this.#reopen(0);
     if (!before) port.postMessage({ event: 'connection', data: this.#state });
     if ((retry || !before) && this.#state.state === 'closed') this.#reopen(0);
-    for (const [name, { content, data, rule, at }] of this.#streams) {
-      const isLate = live.has(name) && !before?.live.has(name) && content.id;
-      if (isLate) port.postMessage({ event: 'update', data: { ...data, ...content.full, ...later(data, performance.now() - at) }, rule });
+    for (const [name, stream] of this.#streams) {
+      if (!live.has(name) || before?.live.has(name) || !stream.content.id) continue;
+      // The gateway may have sent nothing of a paused stream for long.
+      stream.isHeld = this.#paused.has(name);
+      const data = { ...stream.data, ...stream.content.full, ...later(stream.data, performance.now() - stream.at) };
+      port.postMessage({ event: 'update', data: stream.isHeld ? { ...data, state: 'recovering' } : data, rule: stream.rule });
     }
     return this.#reconcile();
   }
@@ -85,7 +88,8 @@ export class Connection {
     if (session !== this.#session) return;
     if (answer.status !== 200) this.#judge(answer, names);
     else [this.#reading, this.#paused] = [new Set(answer.body.streams), new Set(answer.body.paused)];
-    if (action === 'unsubscribe') for (const name of names) for (const part of [this.#broken, this.#streams]) part.delete(name);
+    if (answer.status === 200 && action === 'unsubscribe') for (const name of names) for (const part of [this.#broken, this.#streams]) part.delete(name);
+    if (answer.status === 429) return setTimeout(() => this.#reconcile(), 1000);
     await new Promise((done) => setTimeout(done, 100)); // The server accepts ten control requests per second.
     this.#reconcile();
   }
@@ -166,6 +170,7 @@ export class Connection {
   /** Forgets all contents, and the id of the last event in them. */
   #forget() {
     this.#streams.clear();
+    this.#broken.clear();
     this.#lastID = '';
   }
 
@@ -176,7 +181,6 @@ export class Connection {
       this.#session = data;
       this.#reading = new Set(data.streams);
       this.#paused = new Set();
-      this.#broken = new Set();
       if (data.resume !== 'exact') this.#forget();
       this.#unread = data.resume !== 'exact' ? 0 : data.replay ? Infinity : data.replayed;
     }
@@ -194,7 +198,7 @@ export class Connection {
   #keep(event, data, name) {
     const { rule } = this.#streams.get(name) ?? { rule: ruleFor(this.#catalogue, name) };
     const stream = this.#streams.get(name) ?? { rule, content: new StreamContent(rule) };
-    if (data.kind && stream.content.has(data)) return;
+    if (data.kind && stream.content.has(data)) return stream.isHeld && this.#tell({ event: 'status', data: { stream: name, state: data.state } }, name);
     const isWhole = event !== 'gap' && (!data.kind || stream.content.apply(data));
     // The gateway's content includes the dropped events, so it is requested again.
     if (!isWhole) stream.content = new StreamContent(rule);
