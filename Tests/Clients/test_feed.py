@@ -7,11 +7,13 @@ import pathlib
 import random
 import sys
 import unittest
+import unittest.mock
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "clients" / "python"))
 
 from futures_gateway import Feed, FeedError
+from futures_gateway import feed as feed_module
 
 import gateway
 
@@ -76,6 +78,15 @@ class CutTests(unittest.TestCase):
             self.assertIn(("update", "live"), states)
             self.assertEqual(states[-1], ("lost", "lost"))
             self.assertIsNotNone(feed.get(gateway.STREAM))
+
+    def test_what_was_here_before_the_computer_slept_is_lost_and_as_old_as_the_sleep(self):
+        with gateway.Gateway(1, forgets=0) as server, Feed(server.url, gateway.STREAM) as feed:
+            next(event for event in feed if event.name == "update" and feed.status(gateway.STREAM)["state"] == "live")
+            awake = feed_module._clock
+            with unittest.mock.patch.object(feed_module, "_clock", lambda: awake() + 3600):
+                status = feed.status(gateway.STREAM)
+            self.assertEqual(status["state"], "lost")
+            self.assertGreaterEqual(min(status["ageMs"], status["unverifiedMs"]), 3_600_000)
 
 
 class AnswerTests(unittest.TestCase):

@@ -28,6 +28,11 @@ _PIECE, _LONGEST, _SILENCE = 1 << 16, 1 << 26, 40.0
 """Bytes read at once, bytes of the longest answer or line, and seconds after which a connection counts as lost: a heartbeat comes after fifteen."""
 
 
+def _clock() -> float:
+    """Seconds of a clock that also counts while the computer sleeps, if the system has one."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
+
+
 class FeedError(Exception):
     """Why a request failed: a sentence that says what to do, a `code`, and the HTTP `status` if the gateway answered."""
 
@@ -73,7 +78,7 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
         self._opening: Any = None  # The request that opens the connection.
         self._pending: deque[tuple[str, str, str]] = deque()
         self._rest, self._fields, self._last_id, self._client = b"", dict[str, str](), "", ""
-        self._retry_ms, self._retry_at, self._renew_at = 2000, 0.0, 0.0
+        self._retry_ms, self._retry_at, self._renew_at, self._heard_at = 2000, 0.0, 0.0, 0.0
         self._unread = 0.0  # Missed events that have not arrived; infinite before `session` and `live`.
         self._is_suspended, self._is_hung_up, self._nudged = False, False, threading.Event()
         self._closing, self._reading = threading.Event(), threading.Lock()
@@ -137,8 +142,9 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
         """The freshness of that content: its `id`, `state` as the gateway reports it or `lost`, `ageMs`, `unverifiedMs`; None before any data."""
         stream = self._streams.get(name) or StreamContent({})
         *times, at = stream.times
-        age, unverified = (None if ms is None else ms + int((time.monotonic() - at) * 1000) for ms in times)
-        is_here = self._line and not self._unread and not self._is_hung_up or not stream.id
+        age, unverified = (None if ms is None else ms + int((_clock() - at) * 1000) for ms in times)
+        is_heard = self._line and not self._is_hung_up and _clock() - self._heard_at < _SILENCE
+        is_here = is_heard and not self._unread or not stream.id
         return {"stream": name, "id": stream.id, "state": stream.state if is_here else "lost", "ageMs": age, "unverifiedMs": unverified}
 
     def snapshot(self, name: str, *, depth: int = 0, max_age: int = 0, max_unverified: int = 0, wait: int = 0) -> dict[str, Any]:
@@ -259,7 +265,7 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
         self._is_hung_up = False
         if not self._names:
             raise FeedError("badArgument", "There is nothing to read; give Feed the names of streams.")
-        self._listing, now = self._ask("GET", "/streams", opens=True), time.monotonic()
+        self._listing, now = self._ask("GET", "/streams", opens=True), _clock()
         self._listed = {(one["stream"], one.get("id")): (one.get("ageMs"), one.get("unverifiedMs"), now) for one in self._listing["active"]}
         resume, path = {"Last-Event-ID": self._last_id} if self._last_id else {}, f"/events?streams={self._names}"
         self._unread = math.inf
@@ -288,6 +294,7 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
         """Adds the events that a piece completes (WHATWG HTML 9.2); an empty piece means the end of the connection."""
         if not piece or len(self._rest) > _LONGEST:
             raise ConnectionError("a line without an end" if piece else "it ended")
+        self._heard_at = _clock()
         *lines, self._rest = (self._rest + piece).split(b"\n")
         for line in lines:
             field, _, text = line.decode().removesuffix("\r").partition(":")
@@ -336,10 +343,10 @@ class Feed(Iterator[Event], AsyncIterator[Event], AbstractContextManager["Feed"]
             self._broken.discard(key)
         self._streams[key], stream.state = stream, data.get("state", stream.state)
         if "ageMs" in data:
-            stream.times = (data["ageMs"], data["unverifiedMs"], time.monotonic())
+            stream.times = (data["ageMs"], data["unverifiedMs"], _clock())
         elif "kind" in data:
             # What is replayed was new before this connection.
-            stream.times = self._listed.get((key, data["id"]), (0, 0, time.monotonic()))
+            stream.times = self._listed.get((key, data["id"]), (0, 0, _clock()))
         return Event(name, data, stream.value if "kind" in data else None, key) if is_whole or name == "gap" else None
 
 
