@@ -206,6 +206,7 @@ extension GatewayReader {
             carry(name)
             guard streams[name] != nil else { continue }
             streams[name]?.isRefused = false
+            streams[name]?.isHeld = false
             if !isExact {
                 streams[name]?.forget()
                 streams[name]?.isBroken = false
@@ -233,6 +234,10 @@ extension GatewayReader {
 
     private mutating func carry(_ name: FuturesServiceStreamName) {
         connection?.carried[name] = false
+        limit(name)
+    }
+
+    private mutating func limit(_ name: FuturesServiceStreamName) {
         if let catalogue = connection?.catalogue { streams[name]?.limit = catalogue.limit(of: name) }
     }
 
@@ -265,6 +270,8 @@ extension GatewayReader {
             return lose(
                 GatewayFailure(detail: "The credential does not permit changes to a connection; a new connection is opened.", isTransient: true))
         }
+        // The snapshot may arrive before the answer.
+        if control == .subscribe { for name in names { limit(name) } }
         connection?.control = (control, names)
         effects.append(.control(attempt: open.attempt, client: client, control, names))
     }
@@ -276,7 +283,10 @@ extension GatewayReader {
             for name in names {
                 switch control {
                 case .subscribe: carry(name)
-                case .pause, .resume: connection?.carried[name] = control == .pause
+                case .pause:
+                    connection?.carried[name] = true
+                    streams[name]?.isHeld = true
+                case .resume: connection?.carried[name] = false
                 case .unsubscribe:
                     connection?.carried[name] = nil
                     streams[name]?.isBroken = false

@@ -52,6 +52,8 @@ struct ReadStream {
     /// The state reported by the gateway.
     var state = FeedState.connecting
     var outage: Outage?
+    /// Whether the gateway has paused it and has not sent it since.
+    var isHeld = false
     /// How many rows, or levels per side, are kept.
     var limit = Catalogue.most
     /// Whether the gateway refuses this client.
@@ -67,7 +69,9 @@ struct ReadStream {
     /// The state reported to observers.
     var toldState: FeedState {
         if state == .ended { return .ended }
-        return isRefused ? .failed : outage == nil ? state : .recovering
+        if isRefused { return .failed }
+        if outage != nil { return .recovering }
+        return isHeld && state == .live ? .stale : state
     }
 
     /// Whether it has observers, and all of them are paused.
@@ -88,7 +92,7 @@ struct ReadStream {
     /// Applies a snapshot, or an update that follows.
     mutating func take(_ new: FuturesServiceFeedContent, unverifiedMs: Int64, now: Instant) {
         content.merge(new, limit: limit)
-        (id, state) = (new.id, new.state)
+        (id, state, isHeld) = (new.id, new.state, false)
         verify(unverifiedMs, now)
     }
 

@@ -26,6 +26,21 @@ import Testing
         #expect(board.line(of: "a@markPrice") == "a@markPrice  101.50000000  +1.50 %  funding +0.0382 %")
     }
 
+    @Test func noRowIsLiveBeforeTheLastMissedEventHasArrived() throws {
+        var board = try board(value("a@markPrice", #"{"symbol":"A","markPrice":"1"}"#), names: ["a@markPrice"])
+        func take(_ name: String, _ data: String) throws -> String {
+            _ = board.take(name, try GatewayEvent(data), now: start)
+            return board.line(of: "a@markPrice")
+        }
+        let next = value("a@markPrice", #"{"symbol":"A","markPrice":"1"}"#)
+        #expect(try take("session", #"{"resume":"exact","replayed":2}"#).hasSuffix("lost"))
+        #expect(try take(next.0, next.1).hasSuffix("lost"))
+        #expect(try !take(next.0, next.1).hasSuffix("lost"))
+        #expect(try take("session", #"{"resume":"exact","replayed":0,"replay":{"from":1}}"#).hasSuffix("lost"))
+        for _ in 0..<9 { #expect(try take(next.0, next.1).hasSuffix("lost")) }
+        #expect(try !take("live", "{}").hasSuffix("lost"))
+    }
+
     @Test func aBookIsKeptByItsChangesAndItsBestLevelsShown() throws {
         let board = try board(
             value("a@depth", #"{"symbol":"A","lastUpdateId":1,"time":1,"bids":[["10.0","1"],["9.5","2"]],"asks":[["10.5","3"],["11.0","4"]]}"#),

@@ -103,6 +103,33 @@ import Testing
         #expect(harness.words(2) == ["updated full a.1", "updated full a.2"])
     }
 
+    @Test mutating func aPausedStreamIsNotLiveBeforeTheGatewaySendsItAgain() {
+        harness.observe([price], by: 1)
+        harness.open()
+        harness.price("1", "1")
+        harness.step(.wish(.pause(ObserverID(1), nil)))
+        #expect(harness.controlled() == .pause)
+        harness.observe([price], by: 2)
+        func states() -> [FeedState] {
+            (harness.heard[2] ?? []).compactMap { if case .updated(let content) = $0.kind { content.state } else { nil } }
+        }
+        #expect(states() == [.stale] && harness.reader.streams[price]?.toldState == .stale)
+        #expect(harness.controlled() == .resume)
+        #expect(harness.reader.streams[price]?.toldState == .stale, "its snapshot may still be under way")
+        harness.price("1", "1")
+        #expect(states() == [.stale, .live] && harness.reader.streams[price]?.toldState == .live)
+    }
+
+    @Test mutating func aStreamThatIsAddedHasItsLimitBeforeTheAnswer() {
+        let book = FuturesServiceStreamName.depth(symbol: "BTCUSDT")
+        harness.observe([price])
+        harness.opened = nil
+        harness.list(["catalogue": [["pattern": "{symbol}@depth", "merge": "book", "keep": 7]], "active": []])
+        harness.receive("event: session\ndata: {\"client\":\"c\",\"streams\":[],\"resume\":\"none\"}\n\n")
+        harness.observe([book])
+        #expect(harness.controls.map(\.0) == [.subscribe] && harness.reader.streams[book]?.limit == 7)
+    }
+
     @Test mutating func whoWasPausedDuringAnOutageIsToldOfItOnResuming() {
         harness.observe([price], by: 1)
         harness.observe([price], by: 2)

@@ -15,6 +15,7 @@ struct GatewayEvent: Decodable {
     /// `session`
     var resume: String?
     var replayed: Int?
+    var replay: Replay?
     /// `bye`, `disconnect`
     var reason: String?
     var retryMs: Int?
@@ -29,6 +30,9 @@ struct GatewayEvent: Decodable {
     var dropped: UInt64?
 
     init(_ data: String) throws { self = try JSONDecoder().decode(Self.self, from: Data(data.utf8)) }
+
+    /// Present in `session` if an unknown number of missed events precedes `live`.
+    struct Replay: Decodable {}
 
     /// A content: one row, or several.
     struct Rows: Decodable {

@@ -49,6 +49,8 @@ struct WatchBoard {
     private(set) var rows: [String: Row]
     /// Whether the gateway is connected; if not, no stream is live.
     var isConnected = false
+    /// The number of missed events that have not arrived; `max` if only `live` ends them. While there are any, no stream is live.
+    private var unread = 0
 
     init(names: [String]) {
         self.names = names
@@ -65,8 +67,13 @@ struct WatchBoard {
             if let unverified = event.unverifiedMs ?? (isNew ? 0 : nil) { rows[stream]?.verifiedAt = now - .milliseconds(unverified) }
             if let content = event.content { rows[stream]?.take(content, isFull: event.kind == "full") }
         }
-        if name == "session", event.resume != "exact" {
-            for stream in names { rows[stream]?.state = "connecting" }
+        switch name {
+        case "session":
+            unread = event.resume != "exact" ? 0 : event.replay == nil ? max(0, event.replayed ?? 0) : .max
+            if event.resume != "exact" { for stream in names { rows[stream]?.state = "connecting" } }
+        case "live": unread = 0
+        case "heartbeat", "bye": break
+        default: if unread < .max { unread = max(0, unread - (name == "gap" ? Int(clamping: event.dropped ?? 1) : 1)) }
         }
         return Self.news(name, event)
     }
@@ -95,8 +102,8 @@ struct WatchBoard {
         return "\(tenths / 10).\(tenths % 10) s"
     }
 
-    /// The state to show: `lost` while the gateway is not connected.
-    func state(_ row: Row) -> String { isConnected || row.receivedAt == nil ? row.state : "lost" }
+    /// The state to show: `lost` while the gateway is not connected, and until all missed events have arrived.
+    func state(_ row: Row) -> String { isConnected && unread == 0 || row.receivedAt == nil ? row.state : "lost" }
 }
 
 extension WatchBoard.Row {
