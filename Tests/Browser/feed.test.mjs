@@ -223,3 +223,66 @@ test('what was paused is not live before the gateway sends it again, even if it 
   await turn();
   assert.deepEqual([states, feed.status(name).state, feed.get(name)], [['recovering', 'live'], 'live', [{ id: 1 }]]);
 }, () => 200));
+
+/** Locks as in a browser: one holder of each name, which another may rob. */
+class Locks {
+  #held = new Map();
+  #waiting = new Map();
+  async request(name, ...rest) {
+    const [work, { steal, signal } = {}] = [rest.at(-1), rest.length > 1 ? rest[0] : {}];
+    const thief = this.#held.get(name);
+    if (thief && !steal) {
+      await new Promise((go, stop) => {
+        signal?.addEventListener('abort', () => stop(new Error('aborted')));
+        this.#waiting.set(name, [...(this.#waiting.get(name) ?? []), go]);
+      });
+    }
+    let rob;
+    const robbed = new Promise((_, stop) => { rob = stop; });
+    if (steal) thief?.(new Error('robbed'));
+    this.#held.set(name, rob);
+    return Promise.race([work(), robbed]);
+  }
+}
+
+test('a tab whose leader hangs is lost within 40 s, and then leads', async () => {
+  const [slow, Channel, channels] = [globalThis.setTimeout, globalThis.BroadcastChannel, []];
+  Object.defineProperty(globalThis, 'navigator', { value: { locks: new Locks() }, configurable: true });
+  globalThis.BroadcastChannel = class extends Channel {
+    constructor(name) { super(name); channels.push(this); this.unref?.(); }
+  };
+  const wait = (ms) => new Promise((go) => slow(go, ms));
+  const name = 'a@markPrice';
+  await open([name]).then(({ feed }) => feed.close());
+  const begun = Source.all.length;
+  globalThis.setTimeout = (run, ms) => slow(run, ms / 40);
+  const [leader, follower] = [0, 1].map(() => new Feed([name], { url: 'http://gateway.example/' }));
+  try {
+    for (let tries = 0; tries < 200 && Source.all.length === begun; tries++) await wait(5);
+    const own = channels.slice(0, 2);
+    await begin(Source.all.at(-1), [name]);
+    Source.all.at(-1).say('update', value({}), 'e.1.x');
+    for (let tries = 0; tries < 200 && follower.status(name).state !== 'live'; tries++) await wait(5);
+    assert.equal(follower.status(name).state, 'live');
+    // A heartbeat keeps it so.
+    for (let beats = 0; beats < 4; beats++) {
+      await wait(400);
+      Source.all.at(-1).say('heartbeat', {});
+    }
+    await wait(50);
+    assert.deepEqual([follower.status(name).state, Source.all.length], ['live', begun + 1]);
+    for (const channel of channels) if (own.includes(channel) || channel !== channels[2] && channel !== channels[3]) channel.postMessage = () => {};
+    for (const channel of own) channel.onmessage = null;
+    for (let tries = 0; tries < 400 && Source.all.length === begun + 1; tries++) await wait(5);
+    assert.deepEqual([follower.status(name).state, Source.all.length], ['lost', begun + 2]);
+    await begin(Source.all.at(-1), [name]);
+    Source.all.at(-1).say('update', value({ id: 'e.2', content: { markPrice: '2' } }), 'e.2.x');
+    await wait(50);
+    assert.deepEqual([follower.status(name).state, follower.get(name)], ['live', { markPrice: '2' }]);
+  } finally {
+    for (const feed of [leader, follower]) feed.close();
+    for (const channel of channels) channel.close();
+    [globalThis.setTimeout, globalThis.BroadcastChannel] = [slow, Channel];
+    delete globalThis.navigator;
+  }
+});

@@ -3,7 +3,7 @@
 import { ruleFor, StreamContent } from './content.js';
 
 /** The name of shared workers and channels. Increase the number when the messages between tabs and their connection change. */
-export const sharedName = 'futures-gateway 6';
+export const sharedName = 'futures-gateway 7';
 const eventNames = ['session', 'update', 'fetch', 'recover', 'fail', 'connect', 'disconnect', 'status', 'gap', 'live', 'bye', 'heartbeat'];
 const soon = (ms = 2000) => ms * (0.75 + Math.random() / 2);
 const later = ({ ageMs, unverifiedMs }, passed) => ({ ageMs: ageMs + passed, unverifiedMs: unverifiedMs + passed });
@@ -185,7 +185,7 @@ export class Connection {
       this.#unread = data.resume !== 'exact' ? 0 : data.replay ? Infinity : data.replayed;
     }
     if (data.stream) this.#keep(event, data, data.stream);
-    else if (event !== 'heartbeat') this.#tell({ event, data });
+    else this.#tell({ event, data });
     if (event === 'bye') return this.#reopen(data.retryMs);
     const wasUnread = event === 'session' || this.#unread > 0;
     if (event === 'live') this.#unread = 0;

@@ -28,16 +28,19 @@ export function throughWorker(key, base, { say, hear, fail }) {
   } catch { return undefined; }
 }
 
-/** The connection of the tab that holds a lock. If that tab does not answer, a visible tab takes the lock. */
+/** The connection of the tab that holds a lock. If that tab does not answer, or passes on nothing, not even a heartbeat, a visible tab takes the lock. */
 export function throughLeader(key, { say, hear }) {
   if (!globalThis.navigator?.locks || !globalThis.BroadcastChannel) return undefined;
   const name = `${sharedName} ${key}`;
   const [id, own, ports] = [`${name} ${Math.random()}`, portTo(hear), new Map()];
   const [all, mine, waiting] = [new BroadcastChannel(name), new BroadcastChannel(id), new AbortController()];
-  let connection, resign, silence, isClosed, lock;
+  let connection, resign, silence, watch, isOpen, isClosed, lock;
   mine.onmessage = ({ data }) => {
     clearTimeout(silence);
+    clearTimeout(watch);
     silence = undefined;
+    if (data?.event === 'connection') isOpen = data.data.state === 'open';
+    if (isOpen) watch = setTimeout(lose, 40_000);
     if (data) hear(data);
   };
   all.onmessage = ({ data: { from, message } }) => {
@@ -80,6 +83,12 @@ export function throughLeader(key, { say, hear }) {
     waiting.abort();
     follow({ steal: true });
   };
+  const lose = () => {
+    if (connection) return;
+    isOpen = false;
+    hear({ event: 'connection', data: { state: 'lost' } });
+    takeOver();
+  };
   navigator.locks.request(id, () => {
     lock = id;
     say({ lock });
@@ -95,6 +104,7 @@ export function throughLeader(key, { say, hear }) {
     },
     close() {
       isClosed = true;
+      clearTimeout(watch);
       resign?.();
       end();
       [all, mine].forEach((channel) => channel.close());
