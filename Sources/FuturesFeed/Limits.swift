@@ -52,6 +52,8 @@ extension LogNode {
     static let shadowPatience = (step: TimeAmount.milliseconds(50), steps: 4)
     /// How often a node repeats its demand.
     static let demandPeriod = Duration.seconds(5)
+    /// How soon it repeats a demand that no ingest hears.
+    static let demandRetry = TimeAmount.milliseconds(250)
 }
 
 extension MarketsLink {

@@ -203,7 +203,8 @@ extension GatewayReader {
         connection?.unread = isExact ? unread : 0
         if !isExact { lastEventID = "" }
         for name in asked {
-            carry(name)
+            connection?.carried[name] = false
+            limit(name)
             guard streams[name] != nil else { continue }
             streams[name]?.isRefused = false
             streams[name]?.isHeld = false
@@ -230,11 +231,6 @@ extension GatewayReader {
             endOutage(of: name, .continuous)
             setState(of: name, stream.state)
         }
-    }
-
-    private mutating func carry(_ name: FuturesServiceStreamName) {
-        connection?.carried[name] = false
-        limit(name)
     }
 
     private mutating func limit(_ name: FuturesServiceStreamName) {
@@ -282,11 +278,10 @@ extension GatewayReader {
         guard let why else {
             for name in names {
                 switch control {
-                case .subscribe: carry(name)
                 case .pause:
                     connection?.carried[name] = true
                     streams[name]?.isHeld = true
-                case .resume: connection?.carried[name] = false
+                case .subscribe, .resume: connection?.carried[name] = false
                 case .unsubscribe:
                     connection?.carried[name] = nil
                     streams[name]?.isBroken = false

@@ -45,8 +45,7 @@ extension FeedMirror {
                 view.streams[name]?.content = MirroredContent()
             }
             let isLost = view.streams[name]?.isLost == true
-            view.streams[name]?.isCut = !isLost
-            view.streams[name]?.cutAt = lastID?.sequence ?? 0
+            view.streams[name]?.cutAt = isLost ? nil : lastID?.sequence ?? 0
             view.streams[name]?.cutSince = since[name]
             view.streams[name]?.hasGap = true
         }
@@ -63,7 +62,6 @@ extension FeedMirror {
         guard let stream = view.streams[name], !stream.isDown, stream.state != .ended else { return }
         hasCuts = true
         tellLoss(name, "No data from the cluster log.")
-        view.streams[name]?.isCut = true
         view.streams[name]?.cutAt = lastID?.sequence ?? 0
         view.streams[name]?.cutSince = stream.verified(view.clock, now)
     }
@@ -83,7 +81,7 @@ extension FeedMirror {
                 hasCuts = true
             } else {
                 tellReturn(name, stream.hasGap ? .snapshot : .continuous)
-                view.streams[name]?.isCut = false
+                view.streams[name]?.cutAt = nil
                 view.streams[name]?.cutSince = nil
                 view.streams[name]?.hasGap = false
             }

@@ -8,10 +8,8 @@ package struct MirroredStream: Sendable {
     package internal(set) var state = FeedState.connecting
     /// Whether the log reports an outage that has not ended.
     package internal(set) var isLost = false
-    /// Whether this node reported an outage to its readers that is not in the log.
-    package internal(set) var isCut = false
-    /// The number of the event with which this node reported it.
-    package internal(set) var cutAt: UInt64 = 0
+    /// The number of the event with which this node reported an outage to its readers that is not in the log; nil if there is none.
+    package internal(set) var cutAt: UInt64?
     /// The last verification before the outage, if this node reported the outage before the log did; nil otherwise.
     var cutSince: Instant?
     /// Whether a new writer took over and has not reported the stream's state yet.
@@ -30,6 +28,8 @@ package struct MirroredStream: Sendable {
     /// Its recent incidents, oldest first.
     package internal(set) var incidents: [StreamIncident] = []
 
+    /// Whether this node reported an outage to its readers that is not in the log.
+    package var isCut: Bool { cutAt != nil }
     /// Whether readers wait for a `recover`.
     package var isDown: Bool { isLost || isCut }
     /// The id of the newest snapshot or update; nil if there is none.
@@ -121,7 +121,7 @@ package struct MirroredStream: Sendable {
             events.append(.notice(name, id, .disconnected(reason: "The content is too large for the cluster log.")))
             events.append(.notice(name, id, .status(.stale, ageMs: nil, unverifiedMs: nil)))
         }
-        (isCut, cutAt, isOmitted) = (true, id.sequence, true)
+        (cutAt, isOmitted) = (id.sequence, true)
         (hasGap, content, newestMessage) = (true, MirroredContent(), nil)
     }
 
@@ -151,7 +151,7 @@ package struct MirroredStream: Sendable {
 
     /// Applies the stream's state from the log. An outage that this node reported first keeps its beginning until it ends.
     mutating func settle(isLost: Bool) {
-        (self.isLost, isCut, cutSince, hasGap, awaitsWord) = (isLost, false, isLost ? cutSince : nil, false, false)
+        (self.isLost, cutAt, cutSince, hasGap, awaitsWord) = (isLost, nil, isLost ? cutSince : nil, false, false)
     }
 
     /// When the content was last verified to be the newest; nil if there is none.

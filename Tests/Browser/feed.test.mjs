@@ -245,44 +245,65 @@ class Locks {
   }
 }
 
-test('a tab whose leader hangs is lost within 40 s, and then leads', async () => {
-  const [slow, Channel, channels] = [globalThis.setTimeout, globalThis.BroadcastChannel, []];
+/** Two tabs of another origin that have begun: the first one leads. `hang` stops its channels, or lets them go on. Timers run forty times as fast. */
+async function twoTabs(run) {
+  const [slow, Channel, channels, name] = [globalThis.setTimeout, globalThis.BroadcastChannel, [], 'a@markPrice'];
   Object.defineProperty(globalThis, 'navigator', { value: { locks: new Locks() }, configurable: true });
+  let isHung = false;
+  // All channels but the two of the second tab are the first one's.
+  const isOwn = (channel) => ![channels[2], channels[3]].includes(channel);
   globalThis.BroadcastChannel = class extends Channel {
     constructor(name) { super(name); channels.push(this); this.unref?.(); }
+    postMessage(message) { if (!isHung || !isOwn(this)) super.postMessage(message); }
+    set onmessage(hear) { super.onmessage = (message) => { if (!isHung || !isOwn(this)) hear(message); }; }
   };
-  const wait = (ms) => new Promise((go) => slow(go, ms));
-  const name = 'a@markPrice';
   await open([name]).then(({ feed }) => feed.close());
   const begun = Source.all.length;
   globalThis.setTimeout = (run, ms) => slow(run, ms / 40);
-  const [leader, follower] = [0, 1].map(() => new Feed([name], { url: 'http://gateway.example/' }));
+  const tabs = [0, 1].map(() => new Feed([name], { url: 'http://gateway.example/', pauseWhenHidden: false }));
+  const wait = (ms) => new Promise((go) => slow(go, ms));
+  const until = async (done) => { for (let tries = 0; tries < 400 && !done(); tries++) await wait(5); };
   try {
-    for (let tries = 0; tries < 200 && Source.all.length === begun; tries++) await wait(5);
-    const own = channels.slice(0, 2);
+    await until(() => Source.all.length > begun);
     await begin(Source.all.at(-1), [name]);
     Source.all.at(-1).say('update', value({}), 'e.1.x');
-    for (let tries = 0; tries < 200 && follower.status(name).state !== 'live'; tries++) await wait(5);
-    assert.equal(follower.status(name).state, 'live');
-    // A heartbeat keeps it so.
-    for (let beats = 0; beats < 4; beats++) {
-      await wait(400);
-      Source.all.at(-1).say('heartbeat', {});
-    }
-    await wait(50);
-    assert.deepEqual([follower.status(name).state, Source.all.length], ['live', begun + 1]);
-    for (const channel of channels) if (own.includes(channel) || channel !== channels[2] && channel !== channels[3]) channel.postMessage = () => {};
-    for (const channel of own) channel.onmessage = null;
-    for (let tries = 0; tries < 400 && Source.all.length === begun + 1; tries++) await wait(5);
-    assert.deepEqual([follower.status(name).state, Source.all.length], ['lost', begun + 2]);
-    await begin(Source.all.at(-1), [name]);
-    Source.all.at(-1).say('update', value({ id: 'e.2', content: { markPrice: '2' } }), 'e.2.x');
-    await wait(50);
-    assert.deepEqual([follower.status(name).state, follower.get(name)], ['live', { markPrice: '2' }]);
+    await until(() => tabs[1].status(name).state === 'live');
+    await run({ follower: tabs[1], source: Source.all.at(-1), name, wait, until, hang: (now) => { isHung = now; }, opened: () => Source.all.length - begun });
   } finally {
-    for (const feed of [leader, follower]) feed.close();
+    for (const tab of tabs) tab.close();
     for (const channel of channels) channel.close();
     [globalThis.setTimeout, globalThis.BroadcastChannel] = [slow, Channel];
     delete globalThis.navigator;
   }
+}
+
+test('a tab whose leader hangs is lost within 40 s, and then leads', () => twoTabs(async ({ follower, source, name, wait, until, hang, opened }) => {
+  // Heartbeats keep it live.
+  for (let beats = 0; beats < 4; beats++) {
+    await wait(400);
+    source.say('heartbeat', {});
+  }
+  await wait(50);
+  assert.deepEqual([follower.status(name).state, opened()], ['live', 1]);
+  hang(true);
+  await until(() => opened() === 2);
+  assert.deepEqual([follower.status(name).state, opened()], ['lost', 2]);
+  await begin(Source.all.at(-1), [name]);
+  Source.all.at(-1).say('update', value({ id: 'e.2', content: { markPrice: '2' } }), 'e.2.x');
+  await until(() => follower.status(name).state === 'live');
+  assert.deepEqual(follower.get(name), { markPrice: '2' });
+}));
+
+test('a hidden tab whose leader hangs is lost, and live with the newest content when the leader continues', async () => {
+  globalThis.document = Object.assign(new EventTarget(), { visibilityState: 'hidden' });
+  await twoTabs(async ({ follower, source, name, until, hang, opened }) => {
+    hang(true);
+    // The leader's own connection stays alive.
+    await until(() => source.say('heartbeat', {}) || follower.status(name).state === 'lost');
+    source.say('update', value({ id: 'e.2', content: { markPrice: '2' } }), 'e.2.x');
+    hang(false);
+    source.say('heartbeat', {});
+    await until(() => follower.status(name).state === 'live');
+    assert.deepEqual([follower.status(name).state, follower.get(name), opened()], ['live', { markPrice: '2' }, 1]);
+  }).finally(() => delete globalThis.document);
 });

@@ -121,7 +121,7 @@ import Testing
             #expect(isWhole)
         }
         for block in events.indices {
-            let end = compression.groups[0].held(UInt64(block)).end
+            let end = compression.groups[0].end(of: UInt64(block))
             let (first, second) = (end.cursor(in: 0, rings[0].view), end.cursor(in: 1, rings[1].view))
             let sent = events.prefix(through: block)
             #expect(first == sent.count { $0.ring == 0 } && second == sent.count { $0.ring == 1 }, "behind block \(block)")

@@ -12,8 +12,8 @@ final class SharedLog: Sendable {
         var log: SimulatedLog
         var clients: [@Sendable (LogEvent) -> Void] = []
         var isFrozen = false
-        /// How many requests were refused; nil while none is.
-        var refused: Int?
+        /// Hears of each refused request; nil while none is refused.
+        var refusals: AsyncStream<Void>.Continuation?
     }
 
     private let state: NIOLockedValueBox<State>
@@ -34,11 +34,14 @@ final class SharedLog: Sendable {
     /// While it is frozen it takes and tells nothing.
     func freeze(_ isFrozen: Bool = true) { state.withLockedValue { $0.isFrozen = isFrozen } }
 
-    /// From now on, no node hears a request.
-    func refuseRequests(_ isRefusing: Bool = true) { state.withLockedValue { $0.refused = isRefusing ? 0 : nil } }
+    /// From now on, no node hears a request. Returns an element for each.
+    func refuseRequests() -> AsyncStream<Void> {
+        let (refusals, continuation) = AsyncStream<Void>.makeStream()
+        state.withLockedValue { $0.refusals = continuation }
+        return refusals
+    }
 
-    /// How many requests were refused.
-    var refusedRequests: Int { state.withLockedValue { $0.refused ?? 0 } }
+    func acceptRequests() { state.withLockedValue { $0.refusals = nil } }
 
     /// What a node of this log is.
     func cluster(
@@ -67,8 +70,8 @@ final class SharedLog: Sendable {
 
         func perform(_ command: LogCommand) {
             log.state.withLockedValue { state in
-                guard let refused = state.refused, case .request(let id, _, _, _) = command else { return state.log.perform(command, by: number) }
-                state.refused = refused + 1
+                guard let refusals = state.refusals, case .request(let id, _, _, _) = command else { return state.log.perform(command, by: number) }
+                refusals.yield()
                 state.clients[number](.answered(id: id, .failure(LogError(.unavailable, "No node listens."))))
             }
         }

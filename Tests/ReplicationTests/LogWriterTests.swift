@@ -76,7 +76,7 @@ import Testing
         #expect(again.map(\.expecting) == [8])
     }
 
-    /// Answers the writer's questions about a log that ends with its claim, and returns what it appends then.
+    /// Lets the writer inspect a log that ends with its claim. Returns the appends that follow.
     private func inspected(_ writer: inout LogWriter, at milliseconds: Int64) throws -> [(id: UInt64, body: [UInt8], expecting: UInt64)] {
         let claim = writer.acknowledged
         let until = try #require(writer.deadline).nanoseconds / 1_000_000

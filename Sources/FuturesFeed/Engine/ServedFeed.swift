@@ -41,7 +41,7 @@ package protocol FeedContents: AnyObject, Sendable {
     func isBehind(_ id: EventID) -> Bool
     /// The number of the event with which this node reported an outage of the stream that is not in the log; nil if there is none. Events of the log
     /// have the same numbers.
-    func cut(of name: FuturesServiceStreamName) -> UInt64?
+    func cutAt(_ name: FuturesServiceStreamName) -> UInt64?
     /// The complete contents as sent to readers, each with its status, and the newest event, all at the same moment; nil for a stream without
     /// content.
     func values(of names: [FuturesServiceStreamName]) -> FeedValues
@@ -173,7 +173,7 @@ extension FeedEngine: ServedFeed {
 
     package func isBehind(_ id: EventID) -> Bool { false }
 
-    package func cut(of name: FuturesServiceStreamName) -> UInt64? { nil }
+    package func cutAt(_ name: FuturesServiceStreamName) -> UInt64? { nil }
 
     package var peers: (any FeedPeers)? { nil }
 

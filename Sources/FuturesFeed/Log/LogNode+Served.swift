@@ -57,8 +57,8 @@ extension LogNode: LoggedFeed {
             let now = Moment.current
             let isSilent = head == nil && now.instant < askedAt + Self.demandPeriod
             // Without any ingest, the request is refused immediately, and the log falls silent. Before it does, a new ingest may not listen yet.
-            guard !isSilent else {
-                if !self.state.value.isStopped, !self.shared.withLockedValue({ $0.mirror.isAway }) { self.planDemand(in: .milliseconds(250)) }
+            if isSilent {
+                if !self.state.value.isStopped, !self.shared.withLockedValue({ $0.mirror.isAway }) { self.planDemand(in: Self.demandRetry) }
                 return
             }
             self.perform(
@@ -89,9 +89,7 @@ extension LogNode: LoggedFeed {
 
     package func canResume(behind id: EventID) -> Bool { shared.withLockedValue { $0.mirror.isFollowing && $0.mirror.epochs.contains(id) } }
 
-    package func cut(of name: FuturesServiceStreamName) -> UInt64? {
-        shared.withLockedValue { shared in shared.mirror.streams[name].flatMap { $0.isCut ? $0.cutAt : nil } }
-    }
+    package func cutAt(_ name: FuturesServiceStreamName) -> UInt64? { shared.withLockedValue { $0.mirror.streams[name]?.cutAt } }
 
     package func isBehind(_ id: EventID) -> Bool {
         shared.withLockedValue { $0.mirror.epochs.current?.id == id.epoch && id.sequence > $0.mirror.epochs.head }

@@ -39,7 +39,7 @@ extension ReplayFeed: LoggedFeed {
         shared.withLockedValue { $0.feed.epochs.contains(id) && (id.epoch != $0.feed.head.epoch || id.sequence >= $0.feed.floor) }
     }
     package func isBehind(_ id: EventID) -> Bool { false }
-    package func cut(of name: FuturesServiceStreamName) -> UInt64? { nil }
+    package func cutAt(_ name: FuturesServiceStreamName) -> UInt64? { nil }
 
     package func passesMessagesOn(_ name: FuturesServiceStreamName) -> Bool { true }
     package func whenPassingOn(_ names: [FuturesServiceStreamName], _ done: @escaping () -> Void) { done() }

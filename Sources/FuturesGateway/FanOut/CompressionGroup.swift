@@ -82,8 +82,14 @@ struct CompressionGroup: ~Copyable {
         return true
     }
 
-    /// The checksum of a block in the ring, the number of events in it, and its end.
-    func held(_ block: UInt64) -> (part: GzipChecksum.Part, events: UInt64, end: BlockEnd) { parts[Int(block - blocks.view.firstOrdinal)] }
+    /// The checksum of a block in the ring, and the number of events in it.
+    func held(_ block: UInt64) -> (part: GzipChecksum.Part, events: UInt64) {
+        let place = Int(block - blocks.view.firstOrdinal)
+        return (parts[place].part, parts[place].events)
+    }
+
+    /// The end of a block in the ring.
+    func end(of block: UInt64) -> BlockEnd { parts[Int(block - blocks.view.firstOrdinal)].end }
 
     /// Whether readers may start at the next block. If so, that block refers to no earlier one. Such a block is larger, so there is at most one per
     /// second.

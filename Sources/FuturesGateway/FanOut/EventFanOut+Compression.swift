@@ -119,12 +119,12 @@ extension EventFanOut {
             let held = group.held(next)
             client.gzip?.checksum.append(held.part)
             tally.deliveries &+= held.events
-            client.gzip?.membership?.sent = held.end
             client.reader.lastSequence = max(client.reader.lastSequence, block.sequence)
             next += 1
             guard left >= length else { break }
             left -= length
         }
         client.gzip?.membership?.block = next
+        if next > first { client.gzip?.membership?.sent = group.end(of: next - 1) }
     }
 }

@@ -181,7 +181,7 @@ extension EventHub {
     func trouble(of name: FuturesServiceStreamName) -> String? {
         let ofUpstream = lastTrouble(of: name)?.text
         guard let status = feed.status(of: name), !status.isConnected, status.state != .ended else { return nil }
-        if feed.cut(of: name) != nil { return Self.cut }
+        if feed.cutAt(name) != nil { return Self.cut }
         guard let last = feed.incidents(of: name).last(where: { $0.kind == .disconnect || $0.kind == .fail }) else { return ofUpstream }
         // The detail of a failure starts with its code.
         return last.kind == .fail ? last.detail.split(separator: ": ", maxSplits: 1).last.map(String.init) : last.detail
@@ -217,7 +217,7 @@ extension EventHub {
     /// For a reader that resumes after an event: `disconnect` and `status` for each stream that only this node has lost, if the reader does not find
     /// them in the rings. There they have the number of the event before them, which may be one that the reader has.
     func ownTroubles(of names: [FuturesServiceStreamName], after sequence: UInt64, _ format: EventFormat) -> [[UInt8]] {
-        names.filter { feed.cut(of: $0).map { $0 <= sequence } ?? false }.flatMap { name in
+        names.filter { feed.cutAt($0).map { $0 <= sequence } ?? false }.flatMap { name in
             let status = feed.status(of: name)
             let kinds: [FeedEvent.Kind] = [
                 .disconnected(reason: Self.cut), .status(.stale, ageMs: status?.ageMs, unverifiedMs: status?.unverifiedMs),

@@ -206,6 +206,7 @@ final class EventHub: FeedListener {
     /// Removes a stream that has ended, and its rings. At a node of a cluster it may have readers whose demand the ingest did not know. If the stream
     /// begins again, its events do not continue the ones that these readers have.
     private func end(_ name: FuturesServiceStreamName, at sequence: UInt64) {
+        guard state.value.streams[name] != nil else { return }
         guard let stream = state.value.streams.remove(name) else {
             return beginAnew([name], floor: sequence, because: "\(name) was not read for a while; reconnect to get a snapshot.")
         }

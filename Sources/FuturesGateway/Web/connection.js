@@ -89,8 +89,7 @@ export class Connection {
     if (answer.status !== 200) this.#judge(answer, names);
     else [this.#reading, this.#paused] = [new Set(answer.body.streams), new Set(answer.body.paused)];
     if (answer.status === 200 && action === 'unsubscribe') for (const name of names) for (const part of [this.#broken, this.#streams]) part.delete(name);
-    if (answer.status === 429) return setTimeout(() => this.#reconcile(), 1000);
-    await new Promise((done) => setTimeout(done, 100)); // The server accepts ten control requests per second.
+    await new Promise((done) => setTimeout(done, answer.status === 429 ? 1000 : 100)); // The server accepts ten control requests per second.
     this.#reconcile();
   }
 

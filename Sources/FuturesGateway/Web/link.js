@@ -34,13 +34,19 @@ export function throughLeader(key, { say, hear }) {
   const name = `${sharedName} ${key}`;
   const [id, own, ports] = [`${name} ${Math.random()}`, portTo(hear), new Map()];
   const [all, mine, waiting] = [new BroadcastChannel(name), new BroadcastChannel(id), new AbortController()];
-  let connection, resign, silence, watch, isOpen, isClosed, lock;
+  let connection, resign, silence, watch, isOpen, isLost, isClosed, lock;
   mine.onmessage = ({ data }) => {
     clearTimeout(silence);
     clearTimeout(watch);
     silence = undefined;
     if (data?.event === 'connection') isOpen = data.data.state === 'open';
     if (isOpen) watch = setTimeout(lose, 40_000);
+    // The leader has continued. It does not repeat what this tab missed, unless the tab joins anew.
+    if (isLost && !connection) {
+      all.postMessage({ from: id, message: { bye: true } });
+      say({ lock });
+    }
+    isLost = false;
     if (data) hear(data);
   };
   all.onmessage = ({ data: { from, message } }) => {
@@ -86,6 +92,7 @@ export function throughLeader(key, { say, hear }) {
   const lose = () => {
     if (connection) return;
     isOpen = false;
+    isLost = true;
     hear({ event: 'connection', data: { state: 'lost' } });
     takeOver();
   };

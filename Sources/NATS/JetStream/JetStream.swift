@@ -93,7 +93,7 @@ package struct JetStream {
         answer = answer.dropFirst(#"","seq":"#.utf8.count)
         let digits = answer.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         guard answer.dropFirst(digits.count).elementsEqual("}".utf8) else { return nil }
-        return UInt64(String(decoding: digits, as: UTF8.self))
+        return digits.decimal(below: JetStreamState.mostMessages).map(UInt64.init)
     }
 
     private static func decode<Value: Decodable>(_: Value.Type, _ message: NATSMessage) -> Result<Value, NATSError> {
@@ -145,6 +145,29 @@ package struct JetStreamState: Sendable, Equatable, Decodable {
     package var last: UInt64
 
     private enum CodingKeys: String, CodingKey { case messages, bytes, first = "first_seq", last = "last_seq" }
+
+    /// Sequences are below this, so that no addition overflows.
+    static let mostMessages = 1 << 62
+}
+
+extension JetStreamState {
+    package init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            messages: try members.decode(UInt64.self, forKey: .messages), bytes: try members.decode(UInt64.self, forKey: .bytes),
+            first: try members.sequence(.first), last: try members.sequence(.last))
+    }
+}
+
+extension KeyedDecodingContainer {
+    /// The sequence of a message.
+    fileprivate func sequence(_ key: Key) throws -> UInt64 {
+        let sequence = try decode(UInt64.self, forKey: key)
+        guard sequence < JetStreamState.mostMessages else {
+            throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: "a sequence of \(sequence)")
+        }
+        return sequence
+    }
 }
 
 private struct StreamAnswer: Decodable { let state: JetStreamState }
@@ -160,6 +183,13 @@ private struct MessageAnswer: Decodable {
 private struct AppendAnswer: Decodable {
     let stream: String
     let seq: UInt64
+
+    private enum CodingKeys: String, CodingKey { case stream, seq }
+
+    init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        (stream, seq) = (try members.decode(String.self, forKey: .stream), try members.sequence(.seq))
+    }
 }
 
 private struct ConsumerAnswer: Decodable { let name: String }

@@ -198,6 +198,6 @@ struct OrderedConsumer: Sendable {
     private static func sequence(of reply: String) -> UInt64? {
         let tokens = reply.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard tokens.count == 9 || tokens.count >= 11, reply.utf8.starts(with: "$JS.ACK.".utf8) else { return nil }
-        return tokens[tokens.count == 9 ? 5 : 7].decimal(below: .max).map(UInt64.init)
+        return tokens[tokens.count == 9 ? 5 : 7].decimal(below: JetStreamState.mostMessages).map(UInt64.init)
     }
 }
