@@ -105,7 +105,7 @@ extension LogNode {
     func hear(_ subject: String, _ body: [UInt8], _ reply: LogReply?) {
         guard let request = NodeRequest(body) else { return }
         if subject == configuration.ingestSubject {
-            state.value.role.ingest?.hear(request, reply)
+            state.value.role.answering?.hear(request, reply)
         } else if let reply {
             switch request {
             case .rest(let token, let part):

@@ -11,6 +11,9 @@ enum NodeRole {
 
     var ingest: LogIngest? { if case .ingest(let ingest, _) = self { ingest } else { nil } }
 
+    /// The ingest, if it answers nodes. While it stops, its feed may have ended already.
+    var answering: LogIngest? { if case .ingest(let ingest, _?) = self { ingest } else { nil } }
+
     var isStandby: Bool { if case .standby = self { true } else { false } }
 
     /// The streams that this node maintains as a hot standby.
