@@ -54,6 +54,27 @@ test('a cached value is as old, and as long unverified, as the gateway says, and
   feed.close();
 });
 
+test('the sleep of the computer counts, and a wall clock that is set back does not', async () => {
+  const { feed, source } = await open(['a@markPrice']);
+  await begin(source, ['a@markPrice']);
+  source.say('update', value({ ageMs: 0, unverifiedMs: 0 }));
+  await turn();
+  const today = Date.now;
+  try {
+    for (const [set, least, most] of [[-3_600_000, 0, 1000], [0, 3_600_000, 3_601_000], [60_000, 3_660_000, 3_661_000]]) {
+      Date.now = () => today() + set;
+      const { age, unverified } = feed.status('a@markPrice');
+      assert.ok(age >= least && age < most && unverified >= least && unverified < most, `${set}: ${age} ${unverified}`);
+    }
+  } finally {
+    Date.now = today;
+  }
+  source.say('update', value({ id: 'e.2', ageMs: 0, unverifiedMs: 0 }));
+  await turn();
+  assert.ok(feed.status('a@markPrice').age < 1000);
+  feed.close();
+});
+
 test('what is replayed is as long unverified as was listed', async () => {
   const active = [{ stream: 'a@markPrice', id: 'e.5', state: 'live', ageMs: 30_000, unverifiedMs: 20_000 }];
   const { feed, source } = await open(['a@markPrice'], { streams: { body: { ...list, active } } });

@@ -4,7 +4,7 @@
 //   feed.addEventListener('update', ({ detail }) => console.log(feed.get(detail.stream).markPrice));
 
 import { request } from './connection.js';
-import { StreamContent } from './content.js';
+import { clock, StreamContent } from './content.js';
 import { alone, throughLeader, throughWorker } from './link.js';
 
 export { ruleFor, StreamContent } from './content.js';
@@ -93,8 +93,8 @@ export class Feed extends EventTarget {
     if (data.kind === 'full') stream.content = new StreamContent(rule);
     if (data.kind) stream.content?.apply(data);
     if ('ageMs' in data) {
-      stream.at = performance.now() - data.ageMs;
-      stream.verified = performance.now() - data.unverifiedMs;
+      stream.at = clock() - data.ageMs;
+      stream.verified = clock() - data.unverifiedMs;
     }
     Object.assign(stream, data.state && { state: data.state }, event === 'refused' && { error: data.error });
     this.#tellStores();
@@ -107,11 +107,11 @@ export class Feed extends EventTarget {
   get names() { return [...this.#wants]; }
   /** A stream's current content, as `GET /streams/{name}` returns it; undefined before the first snapshot. The last levels of a long book may be missing. */
   get(name) { return this.#streams.get(name)?.content?.value; }
-  /** A stream's `state` as the gateway reports it, or `lost`; `id`, `paused`, `error` if refused; `age` and time `unverified` in ms, monotonic. */
+  /** A stream's `state` as the gateway reports it, or `lost`; `id`, `paused`, `error` if refused; `age` and time `unverified` in ms, sleep included. */
   status(name) {
     const { state = 'connecting', at, verified, content, error } = this.#streams.get(name) ?? {};
     const shown = error ? 'failed' : this.#connection.state === 'open' || !content ? state : 'lost';
-    const [age, unverified] = content ? [at, verified].map((since) => performance.now() - since) : [];
+    const [age, unverified] = content ? [at, verified].map((since) => clock() - since) : [];
     return { state: shown, age, unverified, id: content?.id, paused: this.#paused.has(name), error };
   }
   /** A stream as a store. `value` is the same frozen object until something changes. `subscribe(run)` calls `run(value)` immediately and after changes,

@@ -1,6 +1,6 @@
 // One connection to a gateway, for any number of tabs. This is also the script of the SharedWorker that they share.
 
-import { ruleFor, StreamContent } from './content.js';
+import { clock, ruleFor, StreamContent } from './content.js';
 
 /** The name of shared workers and channels. Increase the number when the messages between tabs and their connection change. */
 export const sharedName = 'futures-gateway 7';
@@ -52,7 +52,7 @@ export class Connection {
       if (!live.has(name) || before?.live.has(name) || !stream.content.id) continue;
       // The gateway may have sent nothing of a paused stream for long.
       stream.isHeld = this.#paused.has(name);
-      const data = { ...stream.data, ...stream.content.full, ...later(stream.data, performance.now() - stream.at) };
+      const data = { ...stream.data, ...stream.content.full, ...later(stream.data, clock() - stream.at) };
       port.postMessage({ event: 'update', data: stream.isHeld ? { ...data, state: 'recovering' } : data, rule: stream.rule });
     }
     return this.#reconcile();
@@ -116,7 +116,7 @@ export class Connection {
     if (!pass.body.catalogue && !pass.body.ticket) return this.#judge(pass);
     this.#catalogue = list.body.catalogue;
     this.#upstreams = list.body.upstreams;
-    this.#listed = new Map(list.body.active.map((status) => [`${status.stream} ${status.id}`, { ...status, at: performance.now() }]));
+    this.#listed = new Map(list.body.active.map((status) => [`${status.stream} ${status.id}`, { ...status, at: clock() }]));
     // An id is valid for the streams it was sent with. Streams that are to be added or removed are changed afterwards.
     const had = [...this.#reading];
     const resume = this.#lastID && had.some((name) => wanted.includes(name)) ? `&lastEventId=${this.#lastID}` : '';
@@ -202,9 +202,9 @@ export class Connection {
     // The gateway's content includes the dropped events, so it is requested again.
     if (!isWhole) stream.content = new StreamContent(rule);
     if ((!isWhole || stream.content.isThin) && this.#reading.has(name)) this.#broken.add(name);
-    const listed = this.#listed.get(`${name} ${data.id}`) ?? { ageMs: 0, unverifiedMs: 0, at: performance.now() };
-    if (data.kind && !('ageMs' in data)) Object.assign(data, later(listed, performance.now() - listed.at));
-    if ('ageMs' in data) Object.assign(stream, { at: performance.now(), data: { ...stream.data, ...data } });
+    const listed = this.#listed.get(`${name} ${data.id}`) ?? { ageMs: 0, unverifiedMs: 0, at: clock() };
+    if (data.kind && !('ageMs' in data)) Object.assign(data, later(listed, clock() - listed.at));
+    if ('ageMs' in data) Object.assign(stream, { at: clock(), data: { ...stream.data, ...data } });
     this.#streams.set(name, stream);
     if (isWhole || event === 'gap') this.#tell({ event, data, rule }, name);
   }

@@ -7,6 +7,18 @@ export function ruleFor(catalogue, name) {
   return catalogue.find(({ pattern }) => new RegExp(`^${expression(pattern)}$`).test(name));
 }
 
+let last;
+let slept = 0;
+/** ms since an arbitrary moment. In some browsers `performance.now()` stops while the computer sleeps. So a wall clock that gets more than a second
+ * ahead of it counts as sleep, and ages are never too low. */
+export function clock() {
+  const [wall, time] = [Date.now(), performance.now()];
+  const ahead = last ? wall - last.wall - (time - last.time) : 0;
+  if (ahead > 1000) slept += ahead;
+  last = { wall, time };
+  return time + slept;
+}
+
 /** The content of one stream, kept current by the stream's merge rule. Contents handed out are never changed afterwards. */
 export class StreamContent {
   #rule;

@@ -1,5 +1,7 @@
 // The freshness of the shown data: what the gateway reports for each stream, and what this page notices itself if the gateway falls silent.
 
+import { clock } from './content.js';
+
 /** The longest silence of a stream while nothing was wrong. */
 export class Cadence {
   #at;
@@ -59,7 +61,7 @@ export class Freshness {
   get venueTime() { return this.#offsets.length ? performance.now() + Math.max(...this.#offsets) : undefined; }
 
   /** Sets how long a stream has been unverified by the gateway's count, which includes evidence such as pings. @param {string} name @param {number} ms */
-  confirm(name, ms) { this.#confirmed.set(name, performance.now() - ms); }
+  confirm(name, ms) { this.#confirmed.set(name, clock() - ms); }
 
   /** Ignores all current silences. @param {string} [name] only of this stream; without it, of all streams */
   interrupt(name) {
@@ -71,7 +73,7 @@ export class Freshness {
   look(name) {
     const status = this.#feed.status(name);
     const confirmed = this.#confirmed.get(name);
-    if (status.unverified !== undefined && confirmed !== undefined) status.unverified = Math.min(status.unverified, performance.now() - confirmed);
+    if (status.unverified !== undefined && confirmed !== undefined) status.unverified = Math.min(status.unverified, clock() - confirmed);
     const isOverdue = status.state === 'live' && this.#cadences.get(name)?.isExceededBy(status.unverified);
     const shown = status.error ? 'refused' : status.paused ? 'paused' : isOverdue ? 'unverified' : status.state;
     // There may be no liquidations for hours.
