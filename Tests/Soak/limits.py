@@ -12,6 +12,7 @@ import random
 import re
 import select
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -27,7 +28,7 @@ MEMORY = "/sys/fs/cgroup/memory"
 
 def main(options):
     good = True
-    for case in (descriptors, memory, disk, log, clock):
+    for case in (descriptors, memory, disk, log, clock, sleep):
         if options.case not in (None, case.__name__):
             continue
         print(f"--- {case.__doc__}", flush=True)
@@ -255,7 +256,7 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
     static int (*real)(clockid_t, struct timespec *);
     if (!real) real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
     int result = real(clock, time);
-    if (clock == CLOCK_REALTIME) time->tv_sec += jump();
+    if (clock == CLOCK_REALTIME || (clock == CLOCK_BOOTTIME && getenv("CLOCK_SLEEPS"))) time->tv_sec += jump();
     return result;
 }
 int gettimeofday(struct timeval *restrict now, void *restrict zone) {
@@ -272,7 +273,24 @@ time_t time(time_t *now) {
     return time.tv_sec;
 }
 """
-"""Swift's runtime does not find the arguments of a program under libfaketime, so the wall clock is put forward and back by this."""
+"""Swift's runtime does not find the arguments of a program under libfaketime, so the wall clock is put forward and back by this. With `CLOCK_SLEEPS`
+the clock that counts sleep goes with it, as after a sleep of the machine."""
+
+
+class Jump:
+    """A clock of the gateway alone, set by `to`; `wrap` starts the gateway with it."""
+
+    def __init__(self, *environment):
+        self.folder = tempfile.TemporaryDirectory()
+        self.file = f"{self.folder.name}/jump"
+        self.to(0)
+        subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", f"{self.folder.name}/clock.so", "-xc", "-"], input=CLOCK, text=True, check=True)
+        self.wrap = ["env", f"LD_PRELOAD={self.folder.name}/clock.so", f"CLOCK_JUMP={self.file}", *environment]
+
+    def to(self, seconds):
+        with open(self.file + ".new", "w") as file:
+            file.write(str(seconds))
+        os.rename(self.file + ".new", self.file)
 
 
 def clock(options):
@@ -280,23 +298,14 @@ def clock(options):
     if not shutil.which("gcc"):
         print("skipped: gcc is not installed")
         return True
-    folder = tempfile.TemporaryDirectory()
-    jump = f"{folder.name}/jump"
-
-    def set_clock(seconds):
-        with open(jump + ".new", "w") as file:
-            file.write(str(seconds))
-        os.rename(jump + ".new", jump)
-
-    set_clock(0)
-    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", f"{folder.name}/clock.so", "-xc", "-"], input=CLOCK, text=True, check=True)
-    run = opened(stage.Stage(options, wrap=["env", f"LD_PRELOAD={folder.name}/clock.so", f"CLOCK_JUMP={jump}"]))
+    jump = Jump()
+    run = opened(stage.Stage(options, wrap=jump.wrap))
     stream, ages, seen, dates, odd = run.streams[0], [], set(), set(), 0
     quiet = "btcusdt@markPrice"
     run.gateway.ask("GET", f"/streams/{quiet}")
     before = {reader: list(totals) for reader, totals in run.totals.items()}
     for number in range(20):
-        set_clock([3600, -3600, 0, -10][number % 4])
+        jump.to([3600, -3600, 0, -10][number % 4])
         # Before the next update of what comes every three seconds.
         # A stream whose linger ended by the jump has no age, which is wrong too.
         quick = run.gateway.ask("GET", f"/streams/{quiet}/status")[1].get("ageMs")
@@ -311,3 +320,24 @@ def clock(options):
     return finish(
         run, any(told) and f"{sum(told)} readers were told of an outage", (odd or max(ages) >= 2000) and f"wrong ages: {odd} of a quiet stream, at most {max(ages)} ms",
         seen != {"live"} and f"the states were {seen}", len(dates) <= 2 and "the program's clock did not jump")
+
+
+def sleep(options):
+    """The machine sleeps for ten minutes, and the venue is gone when it wakes up: no price is young, and readers are told soon"""
+    if not shutil.which("gcc"):
+        print("skipped: gcc is not installed")
+        return True
+    jump = Jump("CLOCK_SLEEPS=1")
+    run = opened(stage.Stage(options, wrap=jump.wrap))
+    status = lambda: run.gateway.ask("GET", f"/streams/{run.streams[0]}/status")[1]
+    run.exchange.process.send_signal(signal.SIGSTOP)
+    # What the venue has sent before is read before the sleep.
+    run.listen(time.monotonic() + 0.5)
+    jump.to(600)
+    woken = status()
+    told = run.listen(time.monotonic() + 5, lambda: not run.valid_at and status()["state"] != "live")
+    run.exchange.process.send_signal(signal.SIGCONT)
+    run.require(60, run.all_valid, "the books did not come back")
+    ages = min(woken["ageMs"], woken["unverifiedMs"])
+    print(f"after ten minutes of sleep, age and time unverified were at least {ages} ms; within 5 s {'all' if told else 'not all'} readers were told")
+    return finish(run, not 600_000 <= ages < 610_000 and f"wrong ages: {woken}", not told and "readers were not told of the sleep")

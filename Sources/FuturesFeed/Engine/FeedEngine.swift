@@ -220,8 +220,7 @@ package final class FeedEngine: Sendable {
             performer.value.timer = nil
         }
         guard let deadline else { return }
-        let at = NIODeadline.uptimeNanoseconds(UInt64(clamping: deadline.nanoseconds))
-        let task = loop.scheduleTask(deadline: at) {
+        let task = loop.scheduleTask(deadline: deadline.timer) {
             self.performer.value.timer = nil
             self.step(.deadline)
         }

@@ -31,8 +31,23 @@ package enum WallClock {
 
 extension Moment {
     /// The current time by both clocks of this machine.
-    package static var current: Moment {
-        Moment(
-            instant: Instant(nanoseconds: Int64(clamping: NIODeadline.now().uptimeNanoseconds)), wallClock: WallClock.milliseconds)
+    package static var current: Moment { Moment(instant: .current, wallClock: WallClock.milliseconds) }
+}
+
+/// It never jumps, and counts the sleep of the machine. By a clock that stops, a price from before the sleep would look new.
+private let lastingClock = CLOCK_BOOTTIME
+
+extension Instant {
+    /// The current time by the clock of ages.
+    package static var current: Instant {
+        var time = timespec()
+        clock_gettime(lastingClock, &time)
+        return Instant(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
+    }
+
+    /// This instant by the clock of SwiftNIO's timers, which stops while the machine sleeps; now if it has passed, and at most ten years ahead.
+    var timer: NIODeadline {
+        let (wait, isAbsurd) = nanoseconds.subtractingReportingOverflow(Instant.current.nanoseconds)
+        return .now() + .nanoseconds(isAbsurd ? 0 : min(max(wait, 0), 315_576_000_000_000_000))
     }
 }

@@ -280,7 +280,7 @@ package final class LogNode: Sendable {
         state.value.timer?.task.cancel()
         // A deadline in the past is handled soon but not immediately; otherwise the loop would do nothing else.
         let at = max(deadline, Moment.current.instant + .milliseconds(5))
-        let task = loop.assumeIsolated().scheduleTask(deadline: .uptimeNanoseconds(UInt64(clamping: at.nanoseconds))) { self.passDeadlines() }
+        let task = loop.assumeIsolated().scheduleTask(deadline: at.timer) { self.passDeadlines() }
         state.value.timer = (at, task)
     }
 

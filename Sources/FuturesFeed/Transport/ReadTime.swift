@@ -6,10 +6,10 @@ import NIOCore
 final class ReadTime: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    private(set) var latest = Moment.current.instant
+    private(set) var latest = Instant.current
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        latest = Instant(nanoseconds: Int64(clamping: NIODeadline.now().uptimeNanoseconds))
+        latest = .current
         context.fireChannelRead(data)
     }
 }
