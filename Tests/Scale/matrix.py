@@ -51,23 +51,23 @@ class Stage:
         return [reader for edge in self.watchers for reader in edge] + self.others
 
     def mark(self):
-        """From here on `told` counts."""
+        """Reports before this do not count in `told`."""
         self.began = time.monotonic()
         self.marks = {reader: len(reader.notices) for edge in self.watchers for reader in edge}
 
     def told(self, edge):
-        """What the first watcher of an edge was told about outages, for each stream: as `disconnect, recover continuous`."""
+        """The notices of outages that the first watcher of an edge got, for each stream: as `disconnect, recover continuous`."""
         reader, told = self.watchers[edge][0], collections.defaultdict(list)
         for stream, words in reader.notices[self.marks[reader]:]:
             told[stream].append(words)
         return {stream: ", ".join(told[stream]) for stream in roamer.STREAMS}
 
     def expect(self, edge, *allowed):
-        """Each stream of an edge was told one of these; gives what was told, in words."""
+        """Adds a fault where a stream of an edge got other notices than one of these; returns what it got, in words."""
         told = self.told(edge)
         for stream, words in told.items():
             if words not in allowed:
-                self.faults.append(f"edge {edge + 1}, {stream} was told: {words or 'nothing'}; due was {' or '.join(each or 'nothing' for each in allowed)}")
+                self.faults.append(f"edge {edge + 1}, {stream} got: {words or 'no notice'}; expected: {' or '.join(each or 'nothing' for each in allowed)}")
         return "; ".join(f"{count} × {words or 'nothing'}" for words, count in collections.Counter(told.values()).items())
 
     def await_whole(self, seconds=60, readers=None):
@@ -78,7 +78,7 @@ class Stage:
         return time.monotonic() - since
 
     def await_settled(self, seconds=60):
-        """As `await_whole`, and a second more in which nothing else is told."""
+        """As `await_whole`, and a second more for late notices."""
         took = self.await_whole(seconds)
         self.listen(1)
         self.await_whole(seconds)
@@ -107,7 +107,7 @@ STALLED = "disconnect, recover continuous", ""
 
 
 def freeze_ingest(options):
-    """the ingest is frozen for 6 s and wakes up | the other one takes over, one `disconnect` and one `recover` each; the woken one steps down"""
+    """the active ingest is frozen for 6 s | the other ingest takes over; readers get one `disconnect` and one `recover` per stream; the frozen ingest steps down"""
     stage = Stage(options)
     first = stage.cluster.feeder()
     first.freeze()
@@ -116,7 +116,7 @@ def freeze_ingest(options):
     stage.await_settled()
     stage.listen(max(0, 6 - (time.monotonic() - stage.began)))
     first.wake()
-    engines.wait("the woken ingest steps down", lambda: not first.feeds(), 20)
+    engines.wait("the frozen ingest steps down", lambda: not first.feeds(), 20)
     stage.await_settled()
     words = stage.expect(0, *TAKEN_OVER), stage.expect(1, *TAKEN_OVER)
     if not second.feeds():
@@ -125,7 +125,7 @@ def freeze_ingest(options):
 
 
 def kill_standby(options):
-    """the standby is killed | nothing is told"""
+    """the standby is killed | readers get no notice"""
     stage = Stage(options)
     standby = next(node for node in stage.cluster.ingests if not node.feeds())
     standby.kill()
@@ -134,7 +134,7 @@ def kill_standby(options):
 
 
 def kill_follower(options):
-    """a server that does not lead the log is killed and comes back | nothing is told"""
+    """a server that does not lead the log is killed and restarted | readers get no notice, or one stall"""
     stage = Stage(options)
     leader = stage.cluster.engine.leader()
     server = next(each for each in stage.cluster.engine.servers if each is not leader)
@@ -147,7 +147,7 @@ def kill_follower(options):
 
 
 def kill_leader(options):
-    """the server that leads the log is killed and comes back | a stall of 4 to 9 s, told after 2 s; then everything, `continuous`"""
+    """the server that leads the log is killed and restarted | a stall of 4 to 9 s, reported after 2 s; then every event, `continuous`"""
     stage = Stage(options)
     leader = stage.cluster.engine.leader()
     leader.kill()
@@ -160,7 +160,7 @@ def kill_leader(options):
 
 
 def kill_all(options):
-    """all three servers are killed and come back with what they had on disk | a stall, then everything, `continuous`, or resets"""
+    """all three servers are killed and restarted with what they had on disk | a stall, then every event, `continuous`, or resets"""
     stage = Stage(options)
     for server in stage.cluster.engine.servers:
         server.kill()
@@ -170,12 +170,12 @@ def kill_all(options):
     stage.cluster.engine.await_health(60)
     took = stage.await_settled()
     if stage.resets():
-        return stage, f"data again {took:.1f} s after the servers; {stage.resets()} resets, told"
+        return stage, f"data again {took:.1f} s after the servers; {stage.resets()} resets"
     return stage, f"data again {took:.1f} s after the servers; reported: {stage.expect(0, *STALLED, *TAKEN_OVER)}"
 
 
 def freeze_followers(options):
-    """both followers are frozen for 6 s | nothing is committed and nothing new is shown; then everything, `continuous`"""
+    """both followers are frozen for 6 s | nothing is committed, so nothing new is shown; then every event, `continuous`"""
     stage = Stage(options)
     leader = stage.cluster.engine.leader()
     others = [server for server in stage.cluster.engine.servers if server is not leader]
@@ -194,7 +194,7 @@ def freeze_followers(options):
 
 
 def freeze_each(options):
-    """each server that does not lead the log is frozen for 10 s, one after the other | no reader hears nothing for longer than 10 s"""
+    """each server that does not lead the log is frozen for 10 s, one after the other | no reader waits longer than 10 s for data"""
     stage = Stage(options)
     longest = []
     for server in list(stage.cluster.engine.servers):
@@ -215,7 +215,7 @@ def freeze_each(options):
 
 
 def freeze_leader(options):
-    """the server that leads the log is frozen for 12 s and wakes up | another one leads; nothing of the woken one counts"""
+    """the server that leads the log is frozen for 12 s | another server leads; what the frozen one accepted meanwhile does not count"""
     stage = Stage(options)
     leader = stage.cluster.engine.leader()
     leader.freeze()
@@ -227,7 +227,7 @@ def freeze_leader(options):
 
 
 def cut_ingest(options):
-    """the ingest is cut off from all servers for 6 s | the other one takes over; the old one finds itself deposed"""
+    """the active ingest loses all servers for 6 s | the other ingest takes over; the old one steps down"""
     wires = {}
     def reach(node):
         if node.role == "edge":
@@ -251,7 +251,7 @@ def cut_ingest(options):
 
 
 def cut_edge(options):
-    """an edge is cut off from all servers for 6 s | its readers are told, and then everything, `continuous`; the other edge's nothing"""
+    """an edge loses all servers for 6 s | its readers get a notice, and then every event, `continuous`; readers of the other edge get no notice"""
     wires = []
     def reach(node):
         if node.name != "edge-1":
@@ -264,13 +264,13 @@ def cut_edge(options):
         each.hold()
     stage.listen(6)
     is_ready = stage.cluster.edges[0].is_ready()
-    # A reader that comes back to that edge now, and has all that the edge has, has to hear of it, too.
+    # A reader that returns to that edge now, and has all that the edge has, must get the notice too.
     again = reader.Reader(stage.cluster.edges[0].address, roamer.STREAMS, stage.watchers[0][0].last)
     session = engines.wait("a reader is back at the edge", lambda: again.events[:1])[0]
-    engines.wait("it is told of the outage", lambda: all(again.of(stream, "disconnect") for stream in roamer.STREAMS), 5)
+    engines.wait("it gets the notice of the outage", lambda: all(again.of(stream, "disconnect") for stream in roamer.STREAMS), 5)
     for each in wires:
         each.release()
-    engines.wait("it is told of the outage's end", lambda: all(again.of(stream, "recover") for stream in roamer.STREAMS), 10)
+    engines.wait("it gets the notice of the outage's end", lambda: all(again.of(stream, "recover") for stream in roamer.STREAMS), 10)
     again.close()
     took = stage.await_settled()
     return stage, (f"reported: {stage.expect(0, STALLED[0])} at that edge; a reader that returned to it got {session[1].get('resume')} and the same, {stage.expect(1, '')} at the other; data again {took:.1f} s after the end; "
@@ -278,7 +278,7 @@ def cut_edge(options):
 
 
 def isolate_leader(options):
-    """the server that leads the log and the ingest are cut off together for 15 s | nothing commits there; the others elect, and the other ingest takes over"""
+    """the server that leads the log and the active ingest are cut off together for 15 s | nothing is committed there; the other servers elect a leader, and the other ingest takes over"""
     wires = {}
     def make(folder, count):
         def reach(one, other):
@@ -310,11 +310,11 @@ def isolate_leader(options):
 
 
 TWICE = tuple(f"disconnect, recover continuous, {words}" for words in TAKEN_OVER)
-"""An edge may have told of the stall first, and be told of the takeover later."""
+"""An edge may have reported the stall first and the takeover later."""
 
 
 def old_store(options):
-    """all servers come back with a store that is 3 s old | every reader of what is lost gets `reset`; the ingest steps down; never silence"""
+    """all servers come back with a store that is 3 s old | readers of what is lost get `reset`; the ingest steps down; nobody is left without a notice"""
     stage = Stage(options)
     servers = stage.cluster.engine.servers
     for server in servers:
@@ -341,12 +341,12 @@ def old_store(options):
 
 
 def full_disk(options):
-    """the disk of the leader is full | that server gives up, another one leads; then everything, `continuous`"""
+    """the disk of the leader is full | that server gives up and another one leads; then every event, `continuous`"""
     return on_small_disks(options, lambda servers, leader: [leader])
 
 
 def full_disks(options):
-    """the disks of all servers are full, and have room again after 8 s | the log stalls and is told; after the servers' restart everything, or resets"""
+    """the disks of all servers are full, and have room again after 8 s | the log stalls, and readers get a notice; after the restart of the servers every event, or resets"""
     return on_small_disks(options, lambda servers, leader: servers)
 
 
@@ -386,7 +386,7 @@ def on_small_disks(options, chosen):
 
 
 def jumping_clocks(options):
-    """the wall clock of both ingests and of one edge jumps by an hour to and fro, ten times | nothing is told"""
+    """the wall clock of both ingests and of one edge jumps by an hour to and fro, ten times | readers get no notice"""
     if not shutil.which("gcc"):
         return None, "skipped: gcc is not installed"
     folder = tempfile.TemporaryDirectory()
@@ -404,7 +404,7 @@ def jumping_clocks(options):
 
 
 def frozen_edge(options):
-    """an edge is frozen for 8 s, as one that is far too slow | nobody else is slower; afterwards it goes on with everything"""
+    """an edge is frozen for 8 s | readers of the other edge wait no longer than before; then the frozen edge sends every event"""
     stage = Stage(options)
     stage.cluster.edges[0].freeze()
     waits = []
@@ -419,7 +419,7 @@ def frozen_edge(options):
 
 
 def long_gone(options):
-    """an edge is cut off for longer than the log keeps, 130 s | complete values, and `reset` for who cannot go on; never silence"""
+    """an edge loses the log for 130 s, longer than the log keeps | complete values, and `reset` for readers that cannot continue; nobody is left without a notice"""
     wires = []
     def reach(node):
         if node.name != "edge-1":
@@ -455,7 +455,7 @@ def main(options):
         except SystemExit as fault:
             words, wrong = "it did not come to its end", [str(fault)]
             stop_all()
-        print(f"{name}: {what}; due: {due}; seen: {words}{'' if not wrong else '; WRONG'}", flush=True)
+        print(f"{name}: {what}; expected: {due}; seen: {words}{'' if not wrong else '; WRONG'}", flush=True)
         found += [f"{name}: {fault}" for fault in wrong]
     return verdict.tell(found)
 
