@@ -124,7 +124,20 @@ import Testing
 
     /// A ring of another format starts with a copy of the newest 256 KiB only.
     @Test func theFirstReaderOfAFormatThatMissedMoreThanItsRingCopiesResumesThroughTheTape() async throws {
+        for attempt in 1...3 {
+            let (resume, played, told) = try await Self.firstOfAFormat()
+            // On a busy machine, the tape may take longer than a reader waits for it.
+            if resume != "exact", attempt < 3 { continue }
+            #expect(resume == "exact")
+            #expect(played == told)
+            return
+        }
+    }
+
+    /// How a reader of JSON lines resumes 2,000 trades later, and the trades that it and a reader of events receive from there.
+    private static func firstOfAFormat() async throws -> (resume: String?, played: [Int64], told: [Int64]) {
         let trades = "btcusdt@aggTrade"
+        var (resume, played, told): (String?, [Int64], [Int64]) = (nil, [], [])
         try await RecordingHouse.open { house in
             try await house.gateway { client in
                 let live = try await client.events("streams=\(trades)")
@@ -133,7 +146,9 @@ import Testing
                 let first = try #require(point.rows.last?["id"]?.integer) + 1
                 let last = first + 2_000
                 for id in first...last { house.exchange.inject(SlowReaderTests.trade(id)) }
-                _ = try await live.next("update") { $0.rows.last?["id"]?.integer == last }
+                // The venue may have sent trades of its own before it stalled.
+                let events = try await live.all { $0.rows.last?["id"]?.integer == last }
+                told = events.filter { ["update", "fetch"].contains($0.name) }.flatMap(\.rows).compactMap { $0["id"]?.integer }
                 let connection = try await RawConnection(port: client.port, tls: false)
                 connection.send(
                     "GET /events?streams=\(trades)&lastEventId=\(point.id ?? "") HTTP/1.1\r\nHost: localhost\r\nAccept: application/x-ndjson\r\n\r\n")
@@ -144,11 +159,12 @@ import Testing
                 await connection.close()
                 let body = text.split(separator: "\r\n\r\n", maxSplits: 1).last ?? ""
                 let lines = try body.split(separator: "\n").map { try JSON(String($0)) }
-                #expect(lines.first?["resume"] == "exact")
-                let told = lines.filter { $0["event"] == "update" }.flatMap { $0["content"]?.array ?? [] }.compactMap { $0["id"]?.integer }
-                #expect(told == Array(first...last))
+                resume = lines.first?["resume"]?.text
+                played = lines.filter { $0["event"] == "update" || $0["event"] == "fetch" }.flatMap { $0["content"]?.array ?? [] }
+                    .compactMap { $0["id"]?.integer }
             }
         }
+        return (resume, played, told)
     }
 
     @Test func aStreamThatNobodyReadIsToldAsAReset() async throws {
