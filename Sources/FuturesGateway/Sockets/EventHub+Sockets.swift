@@ -88,12 +88,13 @@ extension EventHub {
             return watchUnserved(session, connection)
         }
         connection.socket = session
-        send(answer)
+        // The effect comes first: a client expects that it applies to every message after the answer.
         switch answer.effect {
         case .nothing, .subscribe: break
         case .unsubscribe(let names): unsubscribe(connection, connection.streams.filter { names.contains($0.socketName) })
         case .reformat: reformat(connection, session.format)
         }
+        send(answer)
         if answer.closes { end(number, code: "limit", reason: "Too many subscriptions.") }
     }
 

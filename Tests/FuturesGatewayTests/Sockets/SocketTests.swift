@@ -87,9 +87,12 @@ final class SocketClient: WebSocketReceiver {
             connection.send(text: #"{"method":"SUBSCRIBE","params":["nosuch@trade","ethusdt@markPrice@1s"],"id":"x"}"#)
             #expect(try await client.text { !$0.hasPrefix(#"{"stream""#) } == #"{"result":null,"id":"x"}"#)
             #expect(try await client.text { $0.contains("markPrice") }.hasPrefix(#"{"stream":"ethusdt@markPrice@1s","data":{"#))
-            connection.send(text: #"{"method":"SET_PROPERTY","params":["combined",false],"id":2}"#)
-            _ = try await client.text { $0.hasPrefix(#"{"result":null,"id":2}"#) }
-            #expect(try await client.text().hasPrefix(#"{"e":""#))
+            // Every message after the answer has the new form.
+            for isCombined in [false, true, false, true, false, true, false] {
+                connection.send(text: #"{"method":"SET_PROPERTY","params":["combined",\#(isCombined)],"id":2}"#)
+                _ = try await client.text { $0.hasPrefix(#"{"result":null,"id":2}"#) }
+                #expect(try await client.text().hasPrefix(isCombined ? #"{"stream":""# : #"{"e":""#))
+            }
         }
     }
 
