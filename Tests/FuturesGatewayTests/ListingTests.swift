@@ -55,7 +55,7 @@ struct ListingTests {
             for _ in 1...5 { #expect(try await house.client.get(Self.stream).status == 404, "the list is new") }
             #expect(asked() == before)
             try await engine.loop.submit {
-                engine.performer.value.listingReadAt[0] = Moment.current.instant + (.zero - FeedEngine.listingRefresh)
+                engine.performer.value.listingReadAt[0] = Instant.current + (.zero - FeedEngine.listingRefresh)
             }.get()
             let deadline = ContinuousClock.now + .seconds(30)
             while try await house.client.get(Self.stream + "?wait=20").status == 404, ContinuousClock.now < deadline {}

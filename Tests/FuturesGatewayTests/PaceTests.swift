@@ -101,7 +101,7 @@ struct PaceTests {
     @Test func controlIsRateLimited() async throws {
         try await House.open { house in
             let reader = try await house.client.events("streams=btcusdt@bookTicker")
-            // Side by side: on a busy machine, one after the other would be slower than the limit.
+            // Concurrent, because on a busy machine sequential requests may be slower than the limit.
             let answers = try await withThrowingTaskGroup { group in
                 for _ in 0..<200 { group.addTask { try await house.client.post("/events/\(reader.client)/pause") } }
                 return try await group.reduce(into: [HTTPAnswer]()) { $0.append($1) }

@@ -126,7 +126,7 @@ import Testing
     @Test func theFirstReaderOfAFormatThatMissedMoreThanItsRingCopiesResumesThroughTheTape() async throws {
         for attempt in 1...3 {
             let (resume, played, told) = try await Self.firstOfAFormat()
-            // On a busy machine, the tape may take longer than a reader waits for it.
+            // On a busy machine, the tape may answer later than a reader waits for it.
             if resume != "exact", attempt < 3 { continue }
             #expect(resume == "exact")
             #expect(played == told)

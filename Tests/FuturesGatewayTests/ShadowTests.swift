@@ -31,7 +31,7 @@ import Testing
     private static func takeOver(_ engine: FeedEngine, _ log: Log) {
         let inherited = [InheritedStream(name: name, content: nil, isLost: false)]
         engine.inherit(
-            inherited, because: "a test", epoch: 2, behind: 100, for: engine.add(nil), heardAt: Moment.current.instant, listener: log)
+            inherited, because: "a test", epoch: 2, behind: 100, for: engine.add(nil), heardAt: Instant.current, listener: log)
     }
 
     /// Does something once, when it hears an event.

@@ -23,7 +23,7 @@ import Testing
         engine.step(.listed(upstream: 0, .success(VenueListing(symbols: Set(symbols.map { "\($0.uppercased())USDT" })))))
         let feeder = try await engine.loop.submit {
             let inherited = streams.map { InheritedStream(name: $0, content: nil, isLost: false) }
-            engine.inherit(inherited, because: "a test", behind: 10, for: engine.add(nil), heardAt: Moment.current.instant)
+            engine.inherit(inherited, because: "a test", behind: 10, for: engine.add(nil), heardAt: Instant.current)
             let feeder = TapeFeeder(tape, TapeConfiguration(directory: "", streams: [pattern]), after: nil)
             feeder.tick(engine) { streams }
             for stream in streams { #expect(engine.checkpoint(of: stream) == nil) }

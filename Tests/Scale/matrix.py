@@ -63,7 +63,7 @@ class Stage:
         return {stream: ", ".join(told[stream]) for stream in roamer.STREAMS}
 
     def expect(self, edge, *allowed):
-        """Adds a fault where a stream of an edge got other notices than one of these; returns what it got, in words."""
+        """Adds a fault if the notices of an edge's stream are not one of these. Returns the notices in words."""
         told = self.told(edge)
         for stream, words in told.items():
             if words not in allowed:
@@ -160,7 +160,7 @@ def kill_leader(options):
 
 
 def kill_all(options):
-    """all three servers are killed and restarted with what they had on disk | a stall, then every event, `continuous`, or resets"""
+    """all three servers are killed and restarted with their disks | readers get a stall and then every event (`continuous`), or resets"""
     stage = Stage(options)
     for server in stage.cluster.engine.servers:
         server.kill()
@@ -215,7 +215,7 @@ def freeze_each(options):
 
 
 def freeze_leader(options):
-    """the server that leads the log is frozen for 12 s | another server leads; what the frozen one accepted meanwhile does not count"""
+    """the server that leads the log is frozen for 12 s | another server leads, and the log ignores messages that only the frozen server accepted"""
     stage = Stage(options)
     leader = stage.cluster.engine.leader()
     leader.freeze()
@@ -314,7 +314,7 @@ TWICE = tuple(f"disconnect, recover continuous, {words}" for words in TAKEN_OVER
 
 
 def old_store(options):
-    """all servers come back with a store that is 3 s old | readers of what is lost get `reset`; the ingest steps down; nobody is left without a notice"""
+    """all servers come back with a store that is 3 s old | readers of the lost events get `reset`; the ingest steps down; no reader misses an event without a notice"""
     stage = Stage(options)
     servers = stage.cluster.engine.servers
     for server in servers:
@@ -414,7 +414,7 @@ def frozen_edge(options):
 
 
 def long_gone(options):
-    """an edge loses the log for 130 s, longer than the log keeps | complete values, and `reset` for readers that cannot continue; nobody is left without a notice"""
+    """an edge loses the log for 130 s, longer than the log keeps events | readers get new snapshots, and `reset` if they cannot continue"""
     wires = []
     def reach(node):
         if node.name != "edge-1":

@@ -38,7 +38,7 @@ ROWS = [
         r"alone: .*|edge: .*|in the same processor time .*"),
     row("Another edge costs the servers at most 20 us a message, and each of eight edges at most 5 % more time per event than a single one", "edges", None,
         r"\d+ edges: .*|a further edge costs .*"),
-    row("If an edge dies, all of its readers are back exactly, soon after their own retry", "crowd --readers 15000 --kills 60", None,
+    row("If an edge dies, all of its readers resume exactly at another one, soon after their own retry", "crowd --readers 15000 --kills 60", None,
         r"\d+ proxies.*|\d+ edges of three were killed .*"),
     row("A distant region reads a mirror of the log, with the same ids and bytes", "regions", None, r"the far edge's readers .*|a reader that goes .*|the link was .*|the ingest was .*"),
     row("Servers of a version that is too old are refused, with their version in the message", "versions", None, r"nats-server [\d.]+: .*"),

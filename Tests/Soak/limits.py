@@ -275,11 +275,11 @@ time_t time(time_t *now) {
 }
 """
 """Swift's runtime does not find the arguments of a program under libfaketime, so the wall clock is put forward and back by this. With `CLOCK_SLEEPS`
-the clock that counts sleep goes with it, as after a sleep of the machine."""
+the clock that includes sleep moves with it, as after a sleep of the machine."""
 
 
 class Jump:
-    """A clock of the gateway alone, set by `to`; `wrap` starts the gateway with it."""
+    """The clock of one gateway. `to` sets how many seconds it is ahead; `wrap` starts the gateway with it."""
 
     def __init__(self, *environment):
         self.folder = tempfile.TemporaryDirectory()
@@ -324,7 +324,7 @@ def clock(options):
 
 
 def sleep(options):
-    """The machine sleeps for ten minutes, and the venue is gone when it wakes up: no price is young, and readers are told soon"""
+    """The machine sleeps for ten minutes, and the venue stops sending: ages include the sleep, and readers get a notice within 5 s"""
     if not shutil.which("gcc"):
         print("skipped: gcc is not installed")
         return True
@@ -332,7 +332,7 @@ def sleep(options):
     run = opened(stage.Stage(options, wrap=jump.wrap))
     status = lambda: run.gateway.ask("GET", f"/streams/{run.streams[0]}/status")[1]
     run.exchange.process.send_signal(signal.SIGSTOP)
-    # What the venue has sent before is read before the sleep.
+    # The gateway first reads the messages that were sent before the sleep.
     run.listen(time.monotonic() + 0.5)
     jump.to(600)
     woken = status()
@@ -340,5 +340,5 @@ def sleep(options):
     run.exchange.process.send_signal(signal.SIGCONT)
     run.require(60, run.all_valid, "the books did not come back")
     ages = min(woken["ageMs"], woken["unverifiedMs"])
-    print(f"after ten minutes of sleep, age and time unverified were at least {ages} ms; within 5 s {'all' if told else 'not all'} readers were told")
-    return finish(run, not 600_000 <= ages < 610_000 and f"wrong ages: {woken}", not told and "readers were not told of the sleep")
+    print(f"after ten minutes of sleep, age and time unverified were at least {ages} ms; within 5 s {'all' if told else 'not all'} readers got a notice")
+    return finish(run, not 600_000 <= ages < 610_000 and f"wrong ages: {woken}", not told and "readers got no notice of the sleep")

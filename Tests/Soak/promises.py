@@ -84,7 +84,7 @@ ROWS = [
     Row("A full disk", "limits disk", "limits disk", r"\d[\d ]* books equal.*", r"the gateway died \(-6\)|the gateway and the exchange ended with \(-6", unsafe="log errors", is_light=True),
     Row("An unread program log", "limits log", "limits log", r"\d[\d ]* books equal.*", r"the books did not come back", unsafe="log buffer", is_light=True),
     Row("A wall clock that jumps", "limits clock", "limits clock", r"20 jumps.*", r"wrong ages|told of an outage", unsafe="monotonic clock", is_light=True),
-    Row("A sleep of the machine counts in every age", "limits sleep", "limits sleep", r"after ten minutes of sleep.*", r"wrong ages", unsafe="sleep", is_light=True),
+    Row("Every age includes the sleep of the machine", "limits sleep", "limits sleep", r"after ten minutes of sleep.*", r"wrong ages", unsafe="sleep", is_light=True),
     Row("Wrong, expired and revoked credentials are refused, and no secret is shown", "access", "access",
         r"\d+ of \d+ bad tokens.*|a token expired.*|a key revoked.*|\d+ secrets.*", r"a token .* was answered \[200", unsafe="signature", is_light=True),
     Row("A stopping gateway sends every reader a farewell, spread over time", "drain", "drain --readers 300", r"\d+ readers: .*", r"only 0 of \d+ readers were told", control="--control"),

@@ -10,7 +10,7 @@ extension FeedEngine {
     }
 
     package func compareClock(_ done: @escaping @Sendable (ClockDifference?) -> Void) {
-        let now = Moment.current.instant
+        let now = Instant.current
         if let last = performer.value.clock.last, now.nanoseconds &- last.at.nanoseconds < Self.validity { return done(last.difference) }
         performer.value.clock.waiting.append(done)
         guard performer.value.clock.waiting.count == 1 else { return }
@@ -21,7 +21,7 @@ extension FeedEngine {
     }
 
     private func askTime(_ url: String, besides known: ClockDifference?, left: Int, until deadline: Int64) {
-        let patience = deadline &- Moment.current.instant.nanoseconds
+        let patience = deadline &- Instant.current.nanoseconds
         guard left > 0, patience > 0 else { return compared(known) }
         let requested = WallClock.nanoseconds / 1000
         get(RESTRequest(url: url, timeout: .nanoseconds(patience)), from: 0).assumeIsolated().whenComplete { result in
@@ -38,7 +38,7 @@ extension FeedEngine {
 
     private func compared(_ difference: ClockDifference?) {
         let waiting = performer.value.clock.waiting
-        performer.value.clock = ClockComparison(last: (difference, Moment.current.instant))
+        performer.value.clock = ClockComparison(last: (difference, Instant.current))
         for done in waiting { done(difference) }
     }
 }

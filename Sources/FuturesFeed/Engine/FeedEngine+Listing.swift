@@ -30,9 +30,9 @@ extension FeedEngine {
     /// Reads the list again if it is at least that old. Call it on the engine's loop.
     func refreshListing(of upstream: Int, age: Duration) {
         // Until the first list has arrived, a request for it is already running.
-        guard let readAt = performer.value.listingReadAt[upstream], readAt + age <= Moment.current.instant else { return }
+        guard let readAt = performer.value.listingReadAt[upstream], readAt + age <= Instant.current else { return }
         // Only one request at a time.
-        performer.value.listingReadAt[upstream] = Moment.current.instant
+        performer.value.listingReadAt[upstream] = Instant.current
         readListing(of: upstream) { _ in }
     }
 
@@ -77,7 +77,7 @@ extension FeedEngine {
 
     /// Passes a list to the core that this gateway requested or that a reader's relayed request returned.
     func takeListing(_ listing: VenueListing, of upstream: Int) {
-        performer.value.listingReadAt[upstream] = Moment.current.instant
+        performer.value.listingReadAt[upstream] = Instant.current
         step(.listed(upstream: upstream, .success(listing)))
         guard listing.leftOut.count > 0 else { return }
         logger.warning(

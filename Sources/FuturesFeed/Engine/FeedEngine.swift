@@ -140,7 +140,7 @@ package final class FeedEngine: Sendable {
 
     /// Reads the core under its lock.
     package func read<Answer>(_ look: (FeedCore, Instant) -> Answer) -> Answer {
-        state.withLockedValue { look($0.core, Moment.current.instant) }
+        state.withLockedValue { look($0.core, Instant.current) }
     }
 
     package var hasToldAll: Bool { state.withLockedValue { !$0.isScheduled } }
@@ -209,7 +209,7 @@ package final class FeedEngine: Sendable {
     }
 
     package func passDueDeadlines() {
-        let now = Moment.current.instant
+        let now = Instant.current
         if state.withLockedValue({ $0.core.nextDeadline.map { $0 <= now } ?? false }) { step(.deadline) }
     }
 
@@ -265,7 +265,7 @@ package final class FeedEngine: Sendable {
 
     /// When the message behind an event was received. Content that the core held back for a while was received before the current message.
     private func receivedAt(_ event: FeedEvent) -> Instant {
-        let receivedAt = performer.value.messageReceivedAt ?? Moment.current.instant
+        let receivedAt = performer.value.messageReceivedAt ?? Instant.current
         guard case .update(let update) = event else { return receivedAt }
         let held = WallClock.coarseMilliseconds &- update.content.receivedAt
         return Self.heldBackMs.contains(held) ? receivedAt + .milliseconds(-held) : receivedAt

@@ -136,7 +136,7 @@ final class FrameReceiver: WebSocketReceiver, HTTPStreamReceiver {
 
     func httpStreamDidHear(_ stream: HTTPStream) { engine.step(.heard(id)) }
 
-    func httpStream(_ stream: HTTPStream, didReceive message: ByteBuffer) { read(message, at: Moment.current.instant) }
+    func httpStream(_ stream: HTTPStream, didReceive message: ByteBuffer) { read(message, at: Instant.current) }
 
     func httpStream(_ stream: HTTPStream, didClose error: TransportError?) {
         ended(error?.description ?? "the upstream ended the subscription", closeCode: nil, status: error?.status, retryAfter: error?.retryAfter)

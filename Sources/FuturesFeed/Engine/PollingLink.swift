@@ -83,7 +83,7 @@ final class PollingLink: UpstreamLink {
         schedule(name, in: stream.poll.interval)
         guard !stream.isAsking else { return }
         polled[name]?.isAsking = true
-        let now = Moment.current.instant
+        let now = Instant.current
         var left = 1
         var failure: FeedError?
         func finish() {
@@ -96,7 +96,7 @@ final class PollingLink: UpstreamLink {
                 switch result {
                 case .success(let answer) where answer.status == 200:
                     self.polled[name]?.parts[place] = (
-                        answer.body, Moment.current.instant + answer.lifetime(of: part, at: self.engine.venueTime(of: part.upstream))
+                        answer.body, Instant.current + answer.lifetime(of: part, at: self.engine.venueTime(of: part.upstream))
                     )
                 case .success(let answer):
                     failure = FeedError(.venueRejected, "The venue refused the request for \(name) with HTTP status \(answer.status).")

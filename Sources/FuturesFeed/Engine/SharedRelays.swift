@@ -38,7 +38,7 @@ package final class SharedRelays<Kept: Sendable>: Sendable {
 
     /// A kept answer that is still valid and at most `maxAge` ms old, when the venue sent it, and how long it is valid.
     package func kept(_ relay: VenueRelay, maxAge: Int64? = nil) -> (answer: Kept, receivedAt: Instant, until: Instant)? {
-        state.value.kept.answer(to: relay, now: Moment.current.instant, maxAge: maxAge)
+        state.value.kept.answer(to: relay, now: Instant.current, maxAge: maxAge)
     }
 
     /// Whether this request is already running.
@@ -70,7 +70,7 @@ package final class SharedRelays<Kept: Sendable>: Sendable {
     private func question(_ relay: VenueRelay, _ maxAge: Int64?) -> Question { Question(relay: relay, maxAge: feed.mayAnswerLate ? maxAge : nil) }
 
     private func keep(_ answer: RelayedAnswer, to relay: VenueRelay) -> Kept {
-        let now = Moment.current.instant
+        let now = Instant.current
         let receivedAt = Instant(nanoseconds: now.nanoseconds - answer.ageMs * 1_000_000)
         let (kept, bytes) = keep(answer, receivedAt)
         state.value.kept.keep(

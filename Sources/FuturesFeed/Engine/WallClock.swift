@@ -15,18 +15,20 @@ package enum WallClock {
     package static var milliseconds: Int64 { nanoseconds / 1_000_000 }
 
     /// Milliseconds since 1970 UTC as of the kernel's last tick, up to 10 ms ago. Cheap enough for every event.
-    package static var coarseMilliseconds: Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME_COARSE, &time)
-        return Int64(time.tv_sec) &* 1000 &+ Int64(time.tv_nsec) / 1_000_000
-    }
+    package static var coarseMilliseconds: Int64 { read(CLOCK_REALTIME_COARSE) / 1_000_000 }
 
     /// Nanoseconds since 1970 UTC.
-    package static var nanoseconds: Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
-    }
+    package static var nanoseconds: Int64 { read(CLOCK_REALTIME) }
+}
+
+/// A clock that never jumps and includes the sleep of the machine. With a clock that stops, a price from before the sleep would look new.
+private let lastingClock = CLOCK_BOOTTIME
+
+/// The current time of one of the kernel's clocks, nanoseconds.
+private func read(_ clock: clockid_t) -> Int64 {
+    var time = timespec()
+    clock_gettime(clock, &time)
+    return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
 }
 
 extension Moment {
@@ -34,16 +36,9 @@ extension Moment {
     package static var current: Moment { Moment(instant: .current, wallClock: WallClock.milliseconds) }
 }
 
-/// It never jumps, and counts the sleep of the machine. By a clock that stops, a price from before the sleep would look new.
-private let lastingClock = CLOCK_BOOTTIME
-
 extension Instant {
     /// The current time by the clock of ages.
-    package static var current: Instant {
-        var time = timespec()
-        clock_gettime(lastingClock, &time)
-        return Instant(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
-    }
+    package static var current: Instant { Instant(nanoseconds: read(lastingClock)) }
 
     /// This instant by the clock of SwiftNIO's timers, which stops while the machine sleeps; now if it has passed, and at most ten years ahead.
     var timer: NIODeadline {

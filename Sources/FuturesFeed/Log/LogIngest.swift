@@ -83,7 +83,7 @@ final class LogIngest {
                     node.loop.execute { node.state.value.role.ingest?.answer(result, head: head, reply) }
                 }
                 if let (kept, receivedAt) = relays.kept(relay, maxAge: maxAge)?.answer {
-                    let ageMs = Moment.current.instant.milliseconds(since: receivedAt)
+                    let ageMs = Instant.current.milliseconds(since: receivedAt)
                     return answer(.success(RelayedAnswer(status: kept.status, body: kept.body, ageMs: ageMs)), 0)
                 }
                 relays.ask(relay, newestOf: name) { answer($0.map(\.answer), engine.head.sequence) }

@@ -87,7 +87,7 @@ extension LogNode {
     /// The streams as the log has them.
     func inherited() -> [InheritedStream] {
         shared.withLockedValue { shared in
-            let now = Moment.current.instant
+            let now = Instant.current
             return shared.mirror.streams.keys.map { name in
                 let stream = shared.mirror.streams[name]
                 return InheritedStream(

@@ -33,7 +33,7 @@ extension LogNode {
         _ request: NodeRequest, within patience: Duration, each attempt: Duration,
         _ answer: @escaping (Result<RelayedAnswer, FeedError>) -> Void
     ) {
-        let until = Moment.current.instant + patience
+        let until = Instant.current + patience
         send(
             PeerRequests.PendingQuestion(subject: configuration.ingestSubject, body: request.bytes, until: until, attempt: attempt) { result in
                 guard case .success(let bytes) = result, let told = IngestAnswer(bytes) else {
@@ -48,7 +48,7 @@ extension LogNode {
     func askIngestOnce(_ request: NodeRequest, within patience: Duration, _ answer: @escaping (UInt64?) -> Void) {
         send(
             PeerRequests.PendingQuestion(
-                subject: configuration.ingestSubject, body: request.bytes, until: Moment.current.instant + patience, attempt: nil
+                subject: configuration.ingestSubject, body: request.bytes, until: Instant.current + patience, attempt: nil
             ) { answer((try? $0.get()).flatMap { IngestAnswer($0)?.head }) })
     }
 
@@ -57,7 +57,7 @@ extension LogNode {
         state.value.peerRequests.last += 1
         let id = state.value.peerRequests.last
         state.value.peerRequests.asked[id] = asked
-        let left = Duration.nanoseconds(max(1, asked.until.nanoseconds - Moment.current.instant.nanoseconds))
+        let left = Duration.nanoseconds(max(1, asked.until.nanoseconds - Instant.current.nanoseconds))
         log.perform(.request(id: id, subject: asked.subject, asked.body, within: min(left, asked.attempt ?? left)))
     }
 
@@ -65,7 +65,7 @@ extension LogNode {
         guard var asked = state.value.peerRequests.asked.removeValue(forKey: id) else { return }
         switch result {
         case .failure(let error):
-            guard asked.attempt != nil, Moment.current.instant + PeerRequests.retry < asked.until,
+            guard asked.attempt != nil, Instant.current + PeerRequests.retry < asked.until,
                 error.code == .unavailable || error.code == .unknown
             else {
                 return asked.answer(.failure(error))
@@ -89,7 +89,7 @@ extension LogNode {
         let parts = max(1, (bytes.count + PeerRequests.partBytes - 1) / PeerRequests.partBytes)
         let token = String(UInt64.random(in: .min ... .max), radix: 36)
         if parts > 1 {
-            let now = Moment.current.instant
+            let now = Instant.current
             state.value.peerRequests.rests = state.value.peerRequests.rests.filter { $0.value.until > now }
             state.value.peerRequests.rests[token] = (bytes, now + PeerRequests.restPatience)
         }
@@ -129,7 +129,7 @@ extension LogNode: FeedPeers {
             self.send(
                 PeerRequests.PendingQuestion(
                     subject: self.configuration.subject(ofNode: node), body: NodeRequest.question(question).bytes,
-                    until: Moment.current.instant + .seconds(2), attempt: nil
+                    until: Instant.current + .seconds(2), attempt: nil
                 ) { answer(try? $0.get()) })
         }
     }
@@ -181,7 +181,7 @@ package struct NodeReading: Sendable {
 
 extension NodeReading {
     init(_ mirror: FeedMirror, feeds: Bool, isConnected: Bool, shadowed: Int, _ writer: LogNode.WriterCounts?) {
-        let now = Moment.current.instant
+        let now = Instant.current
         self.init(
             feeds: feeds, isConnected: isConnected, isFollowing: mirror.isFollowing, isAway: mirror.isAway, lagMs: mirror.lagMs,
             silenceMs: mirror.heardAt.map { now.milliseconds(since: $0) }, head: mirror.epochs.head, place: mirror.place,

@@ -9,7 +9,7 @@ package import Replication
 extension LogNode: LoggedFeed {
     package func look<Answer>(_ read: (inout FeedMirror, Moment) -> Answer) -> Answer { shared.withLockedValue { read(&$0.mirror, .current) } }
 
-    package var trouble: String? { shared.withLockedValue { $0.mirror.trouble(now: Moment.current.instant) } }
+    package var trouble: String? { shared.withLockedValue { $0.mirror.trouble(now: Instant.current) } }
 
     package func listen(_ listener: any FeedListener) { shared.withLockedValue { $0.listener = listener } }
 
@@ -52,7 +52,7 @@ extension LogNode: LoggedFeed {
     func tellDemand() {
         state.value.isDemandPlanned = false
         let demand = NodeRequest.demand(node: name, Array(state.value.wanted), messages: state.value.passedOn)
-        let (askedAt, messages) = (Moment.current.instant, state.value.passedOn)
+        let (askedAt, messages) = (Instant.current, state.value.passedOn)
         askIngestOnce(demand, within: Self.demandPeriod) { head in
             let now = Moment.current
             let isSilent = head == nil && now.instant < askedAt + Self.demandPeriod
@@ -74,7 +74,7 @@ extension LogNode: LoggedFeed {
     /// Notes that the log has the messages of these streams from here on, unless they are not needed any more.
     private func beginPassing(_ names: Set<FuturesServiceStreamName>) {
         state.value.passing.formUnion(names.intersection(state.value.passedOn))
-        let (passing, now) = (state.value.passing, Moment.current.instant)
+        let (passing, now) = (state.value.passing, Instant.current)
         let isOver = { (waiting: (names: Set<FuturesServiceStreamName>, until: Instant, done: () -> Void)) in
             waiting.until <= now || waiting.names.isSubset(of: passing)
         }
@@ -101,13 +101,13 @@ extension LogNode: LoggedFeed {
 
     package func whenPassingOn(_ names: [FuturesServiceStreamName], _ done: @escaping () -> Void) {
         guard !state.value.passing.isSuperset(of: names) else { return done() }
-        state.value.awaitingMessages.append((Set(names), Moment.current.instant + Self.demandPeriod, done))
+        state.value.awaitingMessages.append((Set(names), Instant.current + Self.demandPeriod, done))
         loop.assumeIsolated().scheduleTask(in: TimeAmount(Self.demandPeriod) + .milliseconds(50)) { self.beginPassing([]) }
     }
 
     package func refreshListing(of upstream: Int) {
         loop.execute {
-            let now = Moment.current.instant
+            let now = Instant.current
             guard let venue = self.dialect.venueREST(of: upstream),
                 self.state.value.listingAskedAt[upstream].map({ $0 + FeedEngine.listingRefresh <= now }) ?? true
             else { return }
@@ -124,7 +124,7 @@ extension LogNode: LoggedFeed {
     }
 
     package func venueTime(of upstream: Int) -> Int64? {
-        let time = shared.withLockedValue { $0.mirror.clock.time(at: Moment.current.instant) }
+        let time = shared.withLockedValue { $0.mirror.clock.time(at: Instant.current) }
         guard let time, let ahead = gauges(of: upstream).aheadMs else { return nil }
         return time &+ ahead
     }

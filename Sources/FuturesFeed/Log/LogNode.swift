@@ -208,12 +208,12 @@ package final class LogNode: Sendable {
     /// Calls `done` when everything up to this sequence has been read, or after one second, in which it should have arrived.
     func await(_ head: UInt64, _ done: @escaping () -> Void) {
         guard head > shared.withLockedValue({ $0.mirror.epochs.head }) else { return done() }
-        state.value.awaiting.append((head, Moment.current.instant + .seconds(1), done))
+        state.value.awaiting.append((head, Instant.current + .seconds(1), done))
         loop.assumeIsolated().scheduleTask(in: .milliseconds(1_050)) { self.endAwaiting() }
     }
 
     private func endAwaiting() {
-        let (head, now) = (shared.withLockedValue { $0.mirror.epochs.head }, Moment.current.instant)
+        let (head, now) = (shared.withLockedValue { $0.mirror.epochs.head }, Instant.current)
         let done = state.value.awaiting.filter { $0.head <= head || $0.until <= now }
         state.value.awaiting.removeAll { $0.head <= head || $0.until <= now }
         for each in done { each.done() }
@@ -279,13 +279,13 @@ package final class LogNode: Sendable {
         }
         state.value.timer?.task.cancel()
         // A deadline in the past is handled soon but not immediately; otherwise the loop would do nothing else.
-        let at = max(deadline, Moment.current.instant + .milliseconds(5))
+        let at = max(deadline, Instant.current + .milliseconds(5))
         let task = loop.assumeIsolated().scheduleTask(deadline: at.timer) { self.passDeadlines() }
         state.value.timer = (at, task)
     }
 
     package func passDueDeadlines() {
-        guard let timer = state.value.timer, timer.at <= Moment.current.instant else { return }
+        guard let timer = state.value.timer, timer.at <= Instant.current else { return }
         timer.task.cancel()
         passDeadlines()
     }

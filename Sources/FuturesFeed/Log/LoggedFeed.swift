@@ -32,7 +32,7 @@ extension LoggedFeed {
                 guard isServing, let content = view.content(of: name), let status = status(of: name, view, now) else { return nil }
                 return (content, status)
             }
-            return FeedValues(values: values, head: view.epochs.headID ?? EventID(epoch: 0, sequence: 0), now: Moment.current.instant)
+            return FeedValues(values: values, head: view.epochs.headID ?? EventID(epoch: 0, sequence: 0), now: Instant.current)
         }
     }
 
@@ -52,7 +52,7 @@ extension LoggedFeed {
             FeedStatuses(
                 streams: isServing ? view.streams.keys.compactMap { status(of: $0, view, now) } : [], lines: view.gauges?.lines ?? [],
                 knowsSymbols: parts.indices.map { parts[$0].listingRequest(host: 0) == nil ? nil : view.listings[dialect.logName(of: $0)] != nil },
-                now: Moment.current.instant, trouble: trouble)
+                now: Instant.current, trouble: trouble)
         }
     }
 

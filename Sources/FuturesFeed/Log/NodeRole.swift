@@ -11,7 +11,7 @@ enum NodeRole {
 
     var ingest: LogIngest? { if case .ingest(let ingest, _) = self { ingest } else { nil } }
 
-    /// The ingest, if it answers nodes. While it stops, its feed may have ended already.
+    /// The ingest, unless it is stopping. A stopping ingest answers no node, because its feed may have ended.
     var answering: LogIngest? { if case .ingest(let ingest, _?) = self { ingest } else { nil } }
 
     var isStandby: Bool { if case .standby = self { true } else { false } }

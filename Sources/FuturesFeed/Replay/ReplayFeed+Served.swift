@@ -9,7 +9,7 @@ extension ReplayFeed: LoggedFeed {
 
     package func look<Answer>(_ read: (inout PlayedFeed, Moment) -> Answer) -> Answer {
         shared.withLockedValue { shared in
-            let now = Moment.current.instant
+            let now = Instant.current
             return read(&shared.feed, Moment(instant: shared.clock.instant(now), wallClock: shared.clock.time(now)))
         }
     }
@@ -45,7 +45,7 @@ extension ReplayFeed: LoggedFeed {
     package func whenPassingOn(_ names: [FuturesServiceStreamName], _ done: @escaping () -> Void) { done() }
 
     package func refreshListing(of upstream: Int) {}
-    package func venueTime(of upstream: Int) -> Int64? { shared.withLockedValue { $0.clock.time(Moment.current.instant) } }
+    package func venueTime(of upstream: Int) -> Int64? { shared.withLockedValue { $0.clock.time(Instant.current) } }
     package func compareClock(_ done: @escaping @Sendable (ClockDifference?) -> Void) { done(nil) }
     /// The past has no limits of weight.
     package func weight(of upstream: Int) -> (used: Int, limit: Int) { (0, 0) }

@@ -156,7 +156,7 @@ package final class ReplayFeed: Sendable {
             let hasBegun = self.shared.withLockedValue { shared in
                 guard shared.phase == .waiting else { return false }
                 shared.phase = .playing
-                shared.clock.begin(Moment.current.instant)
+                shared.clock.begin(Instant.current)
                 return true
             }
             if hasBegun { self.play() }
@@ -170,7 +170,7 @@ package final class ReplayFeed: Sendable {
         do {
             for _ in 0..<Self.turn {
                 guard let record = try next(), configuration.to.map({ record.at <= $0 }) ?? true else { return end() }
-                let now = Moment.current.instant
+                let now = Instant.current
                 let (isDue, isOver) = shared.withLockedValue { shared in
                     shared.clock.note(next: record.at)
                     return (shared.clock.allows(record.at, now), shared.clock.hasReachedCount)
@@ -251,7 +251,7 @@ package final class ReplayFeed: Sendable {
 
     private func pause(before record: PlayedRecord, _ isStepMade: Bool) {
         if isStepMade { return send { self.endStep(isWhole: true) } }
-        guard let wait = shared.withLockedValue({ $0.clock.wait(for: record.at, Moment.current.instant) }) else { return }
+        guard let wait = shared.withLockedValue({ $0.clock.wait(for: record.at, Instant.current) }) else { return }
         // A millisecond at least, so that records of the same moment share a wake-up.
         state.value.timer = loop.assumeIsolated().scheduleTask(in: max(TimeAmount(wait), .milliseconds(1))) { self.play() }
     }
@@ -293,7 +293,7 @@ package final class ReplayFeed: Sendable {
 
     private func begin(_ goal: (ReplayClock, Instant) -> ReplayClock.Goal) {
         state.value.first = nil
-        shared.withLockedValue { $0.clock.step(goal($0.clock, Moment.current.instant)) }
+        shared.withLockedValue { $0.clock.step(goal($0.clock, Instant.current)) }
         play()
     }
 

@@ -182,7 +182,7 @@ struct AgentHandlers: Sendable {
                 }
                 json.member("active")
                 json.array { json in
-                    let elapsed = Moment.current.instant.milliseconds(since: table.readAt)
+                    let elapsed = Instant.current.milliseconds(since: table.readAt)
                     let permitted = table.rows.map(\.status).filter { permission.allows(stream: $0.feed.name.description) }
                         .sorted { $0.feed.name.description < $1.feed.name.description }
                     for status in found.first(of: permitted, by: { $0.feed.name.description }, &hasMore) {
@@ -227,7 +227,7 @@ struct AgentHandlers: Sendable {
         let upstreams = hub.upstreams
         hub.tables.read(hub) { table in
             call.toolResult(as: AgentTool.status.rawValue) { json in
-                let now = Moment.current.instant
+                let now = Instant.current
                 json.member("ready", table.isReady)
                 json.member("upstreams")
                 json.array { json in

@@ -118,7 +118,7 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         if !awaitingSent.isEmpty { tellSent() }
     }
 
-    static var now: Int64 { Moment.current.instant.nanoseconds }
+    static var now: Int64 { Instant.current.nanoseconds }
 
     private func isRead(_ stream: EventStream) -> Bool { clients.contains(stream.slot) && clients[stream.slot].stream == stream }
 

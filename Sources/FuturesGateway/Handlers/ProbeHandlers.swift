@@ -19,7 +19,7 @@ struct ProbeHandlers: Sendable {
         hub.tables.read(hub) { table in
             responder.respond(
                 hasContents && table.isServing
-                    ? Self.text(200, "serving\n") : Self.text(503, Self.reasons(table, Moment.current.instant)))
+                    ? Self.text(200, "serving\n") : Self.text(503, Self.reasons(table, Instant.current)))
         }
     }
 
@@ -31,7 +31,7 @@ struct ProbeHandlers: Sendable {
         let recording = tape?.reading.trouble.map { "nothing is recorded: \($0.message)\n" } ?? ""
         hub.tables.read(hub) {
             responder.respond(
-                $0.isReady ? Self.text(200, "ready\n" + Self.lines($0) + recording) : Self.text(503, Self.reasons($0, Moment.current.instant)))
+                $0.isReady ? Self.text(200, "ready\n" + Self.lines($0) + recording) : Self.text(503, Self.reasons($0, Instant.current)))
         }
     }
 
@@ -43,7 +43,7 @@ struct ProbeHandlers: Sendable {
             }
             if table.isStopping { return responder.respond(Self.text(503, "draining\n")) }
             if let trouble = table.trouble { return responder.respond(Self.text(503, trouble + "\n")) }
-            let now = Moment.current.instant
+            let now = Instant.current
             if upstream.isDown { return responder.respond(Self.text(503, Self.silence(upstream, now) + Self.lines(upstream))) }
             if upstream.isListed == false, !upstream.isReached { return responder.respond(Self.text(503, Self.unlisted(upstream, now))) }
             responder.respond(Self.text(200, "ready\n" + Self.lines(upstream)))
@@ -54,7 +54,7 @@ struct ProbeHandlers: Sendable {
     private static func lines(_ table: StatusTable) -> String {
         table.upstreams.map { upstream in
             let isMissing = upstream.isListed == false && !upstream.isReached && !upstream.isDown
-            return lines(upstream) + (isMissing ? unlisted(upstream, Moment.current.instant) : "")
+            return lines(upstream) + (isMissing ? unlisted(upstream, Instant.current) : "")
         }.joined()
     }
 

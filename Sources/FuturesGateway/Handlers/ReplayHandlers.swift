@@ -41,7 +41,7 @@ struct ReplayHandlers: Sendable {
         var writer = JSONWriter()
         writer.object { json in
             json.member("state", phase.rawValue)
-            json.member("time", clock.time(Moment.current.instant))
+            json.member("time", clock.time(Instant.current))
             json.member("from", orNull: feed.configuration.from)
             json.member("to", orNull: feed.configuration.to)
             switch feed.configuration.pace {

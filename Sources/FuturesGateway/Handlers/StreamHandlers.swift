@@ -45,7 +45,7 @@ struct StreamHandlers: Sendable {
         var body = writer.bytes
         body.removeLast()
         body += catalogue
-        table.list(for: permission, now: Moment.current.instant, to: &body, write)
+        table.list(for: permission, now: Instant.current, to: &body, write)
         body += Array("]}".utf8)
         return Self.json(200, body)
     }

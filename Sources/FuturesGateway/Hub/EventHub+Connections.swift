@@ -142,7 +142,7 @@ extension EventHub {
             return answer(ConnectionRequest.response(view))
         case .change(let change, let names):
             guard !connection.isReplaying else { return answer(Problems.replaying.response) }
-            guard connection.mayControl(now: Moment.current.instant.nanoseconds) else { return answer(Problems.controlledTooOften.response) }
+            guard connection.mayControl(now: Instant.current.nanoseconds) else { return answer(Problems.controlledTooOften.response) }
             do throws(HTTPProblem) {
                 try self.change(connection, change, names ?? connection.streams) { answer(ConnectionRequest.response($0)) }
             } catch { answer(error.response) }

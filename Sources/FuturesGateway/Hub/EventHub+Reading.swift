@@ -78,7 +78,7 @@ extension EventHub {
         case .failed(let error) where error.tellsOfUpstream: text = error.message
         default: return
         }
-        state.value.troubles[upstream] = Trouble(text: text, at: Moment.current.instant)
+        state.value.troubles[upstream] = Trouble(text: text, at: Instant.current)
     }
 
     // Snapshots.

@@ -112,7 +112,7 @@ final class EventHub: FeedListener {
         }
         let stream = stream(event.stream, floor: max(feed.floor(before: event.id), state.value.lastDropped))
         forgetAnswers(stream)
-        let receivedAt = event.receivedAt?.nanoseconds ?? Moment.current.instant.nanoseconds
+        let receivedAt = event.receivedAt?.nanoseconds ?? Instant.current.nanoseconds
         // Only the process that received a message knows how long the event took.
         var eventTime: Int64?
         if event.receivedAt != nil, case .content(let time, _, _) = event.detail { eventTime = time }

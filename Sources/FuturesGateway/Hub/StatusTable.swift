@@ -171,7 +171,7 @@ final class StatusTables: Sendable {
 
     /// Passes a table at most 0.1 s old to `use`, immediately or later from the feed's thread. Call it from any thread.
     func read(_ hub: EventHub, _ use: @escaping @Sendable (StatusTable) -> Void) {
-        let now = Moment.current.instant
+        let now = Instant.current
         let (known, wait): (StatusTable?, Int64?) = state.withLock { state in
             let age = state.newest.map { now.nanoseconds &- $0.readAt.nanoseconds } ?? .max
             if let newest = state.newest, !state.isOutdated, age < Self.lifetime { return (newest, nil) }

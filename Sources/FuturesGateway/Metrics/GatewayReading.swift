@@ -40,7 +40,7 @@ struct GatewayReading: Sendable {
 
     /// Writes a sample for every state, so that no series disappears together with its streams.
     private func writeFeed(_ text: inout Exposition) {
-        let byKind = streams.kinds(feed.tally.kinds.count, now: Moment.current.instant)
+        let byKind = streams.kinds(feed.tally.kinds.count, now: Instant.current)
         let kinds = zip(feed.tally.kinds, byKind).map { ($0, $1, feed.tally.upstreams[$0.upstream], $0.channel.rawValue) }
         text.metric("futures_gateway_feed_streams", .gauge, "Streams in use, by state.")
         for (_, kind, upstream, channel) in kinds {

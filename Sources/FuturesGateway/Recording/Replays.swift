@@ -97,7 +97,7 @@ final class Replays: Sendable {
 
     private func step(_ play: Play, _ isLate: () -> Bool) {
         guard plays.withLockedValue({ $0[play.number] }) != nil else { return }
-        let now = Moment.current.instant
+        let now = Instant.current
         guard play.paidUp <= now else { return feed(play.number, in: .nanoseconds(play.paidUp.nanoseconds - now.nanoseconds)) }
         do throws(TapeError) {
             let due = play.pace.due(now, from: play.first)

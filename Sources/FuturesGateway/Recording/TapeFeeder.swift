@@ -79,7 +79,7 @@ final class TapeFeeder {
     ///
     /// - Parameter names: The streams in use.
     func tick(_ feed: any ServedFeed, _ names: () -> [FuturesServiceStreamName]) {
-        let (head, now, gaps) = (feed.head, Moment.current.instant, tape.reading.gaps)
+        let (head, now, gaps) = (feed.head, Instant.current, tape.reading.gaps)
         guard feed.hasToldAll else { return }
         newest = head
         if !lists.isEmpty, listsAt.map({ $0 + Self.listPeriod <= now }) ?? true {

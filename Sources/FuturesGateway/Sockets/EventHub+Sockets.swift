@@ -10,7 +10,7 @@ import WebSockets
 extension EventHub {
     /// Checks the limits for a new socket, registers it and returns its number. The caller must then call `open` or `closed`.
     func prepare(_ target: SocketTarget, for caller: Access.Caller) throws(Refusal) -> UInt64 {
-        var session = SocketSession(target, maximumStreams: limits.streamsPerClient, at: Moment.current.instant)
+        var session = SocketSession(target, maximumStreams: limits.streamsPerClient, at: Instant.current)
         let names = served(session.names, session.upstream)
         let number = try prepare(streams: names, ConnectionOptions(socket: session.format), for: caller)
         guard let connection = state.value.readers[number] else { return number }
@@ -230,7 +230,7 @@ extension EventHub {
     /// Whether the messages of every book of a symbol that sockets read have begun. An answer before that could not be joined with the first message of
     /// a book that is still being built. A book that has been late for two seconds is not waited for.
     func haveBooksBegun(like name: FuturesServiceStreamName) -> Bool {
-        let now = Moment.current.instant
+        let now = Instant.current
         return Self.books(like: name).allSatisfy { name in
             guard let stream = state.value.streams[name], stream.sockets > 0 else { return true }
             if stream.patience.isExhausted(.seconds(2), at: now) { return true }
@@ -249,7 +249,7 @@ extension EventHub {
             return endSockets(of: [message.stream], code: "lost") { "Messages of \($0) are missing." }
         }
         let frame = VenueFrame(text, of: message.stream)
-        let now = Moment.current.instant.nanoseconds
+        let now = Instant.current.nanoseconds
         state.value.lastMessage &+= 1
         for format in [EventFormat.frames, .combinedFrames] {
             guard let ring = stream.rings[format.rawValue] else { continue }
@@ -274,7 +274,7 @@ extension EventHub {
     }
 
     /// Closes the sockets of streams that had no current data for too long.
-    func watchSockets(at now: Instant = Moment.current.instant) {
+    func watchSockets(at now: Instant = Instant.current) {
         var late: Set<FuturesServiceStreamName> = []
         var isRead = false
         for name in state.value.streams.names {

@@ -38,10 +38,10 @@ final class PendingAnswer {
         let (name, now) = (plan.reading.name, mirror.now)
         var source: (content: FuturesServiceFeedContent, status: StreamStatus)?
         while true {
-            let instant = Moment.current.instant
+            let instant = Instant.current
             let found = find(plan, now, &source)
             let patience = hub.feed.startPatience(of: name)
-            switch plan.next(found, now: Moment.current.instant, venueNow: now, patience: patience, mayAsk: mirror.mayAsk) {
+            switch plan.next(found, now: Instant.current, venueNow: now, patience: patience, mayAsk: mirror.mayAsk) {
             case .renderAgain: continue
             case .relay: return relay(plan)
             case .respond(let body, let until):
@@ -215,7 +215,7 @@ final class PendingAnswer {
         if answer.status >= 400 { outcome = .refused }
         let isCompressed = ask.isGzip && answer.compressed != nil
         let content = isCompressed ? answer.compressed ?? answer.body : answer.body
-        let now = Moment.current.instant
+        let now = Instant.current
         let age = now.milliseconds(since: answer.receivedAt)
         let headers = [
             HTTPHeader("X-Feed-State", "live"), HTTPHeader("X-Feed-Source", "rest"), HTTPHeader("Vary", "Accept-Encoding"), weight,

@@ -107,13 +107,13 @@ final class VenueMirror: Sendable {
     func mayAsk(_ newest: VenueRelay) -> Bool {
         guard !relays.isRunning(newest) else { return true }
         let limit = weight.limit
-        return state.value.questions.take(newest.weight, .perMinute(limit / Self.quietShare), now: Moment.current.instant.nanoseconds) == nil
+        return state.value.questions.take(newest.weight, .perMinute(limit / Self.quietShare), now: Instant.current.nanoseconds) == nil
     }
 
     /// Keeps a stream subscribed until a bot that asks once per bar would have asked again.
     func hold(_ name: FuturesServiceStreamName) {
         let bars = name.interval?.milliseconds.map { Duration.milliseconds($0 * 2 + 60_000) } ?? .zero
-        let until = Moment.current.instant + min(max(bars, Self.holds.least), Self.holds.most)
+        let until = Instant.current + min(max(bars, Self.holds.least), Self.holds.most)
         if state.value.held.updateValue(until, forKey: name) == nil {
             hub.retain([name])
             // Held streams without readers leave room for streams with readers.
@@ -130,7 +130,7 @@ final class VenueMirror: Sendable {
     }
 
     private func sweep() {
-        let now = Moment.current.instant
+        let now = Instant.current
         let gone = state.value.held.filter { $0.value <= now || hub.isRetired($0.key) }.map(\.key)
         for name in gone { state.value.held[name] = nil }
         hub.release(gone)

@@ -1,4 +1,4 @@
-// A stream's content, kept by the merge rules of the catalogue.
+// A stream's content, kept by the merge rules of the catalogue, and the clock of its age.
 
 /** A stream's rule in the catalogue of `GET /streams`. In a pattern `{symbol}` is any text, `{5|10}` one of these, `[@1s]` is optional. */
 export function ruleFor(catalogue, name) {

@@ -41,7 +41,7 @@ export function throughLeader(key, { say, hear }) {
     silence = undefined;
     if (data?.event === 'connection') isOpen = data.data.state === 'open';
     if (isOpen) watch = setTimeout(lose, 40_000);
-    // The leader has continued. It does not repeat what this tab missed, unless the tab joins anew.
+    // The leader has continued. It repeats the missed events only to a tab that joins again.
     if (isLost && !connection) {
       all.postMessage({ from: id, message: { bye: true } });
       say({ lock });

@@ -83,7 +83,7 @@ struct ConnectionTests {
             times.post(connection.readAt)
             usleep(20_000)
         }
-        let began = Moment.current.instant
+        let began = Instant.current
         try await Self.withOpen(recorder: recorder) { _, peer, _ async throws in
             peer.write(text("first") + text("second"))
             let (first, second) = (try await times.next(), try await times.next())

@@ -7,7 +7,7 @@ import Testing
 @Suite struct SocketSessionTests {
     private static func session(_ path: String = "ws", streams: String? = nil) throws -> SocketSession {
         let target = try #require(SocketTarget(path.split(separator: "/").map(String.init), streams: streams.map { [$0] } ?? []))
-        return SocketSession(target, maximumStreams: 3, at: Moment.current.instant)
+        return SocketSession(target, maximumStreams: 3, at: Instant.current)
     }
 
     private static func reply(_ session: inout SocketSession, _ text: String) -> String {

@@ -222,7 +222,7 @@ final class SocketClient: WebSocketReceiver {
             let (client, connection) = try await SocketClient.open(house, "/ws/btcusdt@forceOrder")
             let name = try #require(FuturesServiceStreamName("btcusdt@forceOrder"))
             while await house.onHub({ hub in hub.status(of: name)?.feed.isConnected }) != true { await Task.yield() }
-            for hours in [1, 2] { await house.onHub { hub in hub.watchSockets(at: Moment.current.instant + .seconds(3600 * hours)) } }
+            for hours in [1, 2] { await house.onHub { hub in hub.watchSockets(at: Instant.current + .seconds(3600 * hours)) } }
             connection.send(text: #"{"method":"LIST_SUBSCRIPTIONS","id":1}"#)
             #expect(try await client.text() == #"{"result":["btcusdt@forceOrder"],"id":1}"#)
         }

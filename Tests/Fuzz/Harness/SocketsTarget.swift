@@ -11,7 +11,7 @@ enum SocketsTarget {
         let cut = read(bytes, pieces: Int(choice % 32) + 1)
         promise(whole.events == cut.events && whole.code == cut.code, "frames cut otherwise mean something else")
         guard let target = SocketTarget(["ws"], streams: []) else { return }
-        var session = SocketSession(target, maximumStreams: 8, at: Moment.current.instant)
+        var session = SocketSession(target, maximumStreams: 8, at: Instant.current)
         for case .text(let text) in whole.events { answer(&session, text) }
         answer(&session, Array(bytes))
     }
