@@ -14,7 +14,7 @@ extension NoticesTests {
         _ = mirror.passDeadline(now: Moment(instant: try #require(mirror.deadline), wallClock: 0))
         #expect(mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(6_700)).state == .stale)
         tell([], sentAt: 700, at: 6_750)
-        #expect(mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(6_750)).state == .stale, "the node reads records that are six seconds old")
+        #expect(mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(6_750)).state == .stale, "its records are six seconds old")
         tell([], sentAt: 6_800, at: 6_800)
         #expect(mirror.streams[Self.name]?.status(mirror.clock, now: Self.at(6_800)).state == .live)
     }
