@@ -34,7 +34,7 @@ class Row:
 
 
 ROWS = [
-    Row("After every cut, books are right and every gap is reported", "kills --kills 1000", "kills --kills 8",
+    Row("After every cut, books are right and every gap is reported", "kills --kills 1000", "kills --kills 8 --readers 10 --rate 30 --interval 30",
         r"\d+ kills \{.*|.*to all books valid: .*|\d[\d ]* books equal.*", r"silent loss between|live without a recover|a change came during an outage|is wrong at \d+: bid",
         unsafe="continuity", less="kills --kills 40"),
     Row("Every kind of silence is reported", "detect --trials 200", "detect --trials 8 --warm 15 --slack 2",
