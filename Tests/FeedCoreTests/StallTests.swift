@@ -57,6 +57,41 @@ import Testing
         #expect(harness.inquiries.count == 1, "a silence is doubted as soon as before")
     }
 
+    /// After such a stall, the first messages prove nothing, because the socket may deliver late.
+    @Test func messagesAfterAProvedStallAreVerifiedAtOnceAndTeachNoPatience() {
+        var harness = CoreHarness(backfillLimit: 100)
+        harness.goLive([.trades])
+        var newest: UInt64 = 1
+        var answered: Set<UInt64> = []
+        func pass(_ steps: Int, trades: Bool) {
+            for _ in 0..<steps {
+                harness.pass(.milliseconds(100))
+                if trades {
+                    newest += 1
+                    harness.receive(.trades, AggregateTrade.trades(newest...newest))
+                }
+                for (name, attempt) in harness.inquiries + harness.attempts where answered.insert(attempt).inserted {
+                    let rows = AggregateTrade.trades(max(newest, 10) - 9...max(newest, 10))
+                    harness.step(.fetched(name, attempt: attempt, .success(FetchedContent(rows: rows, eventTime: nil))))
+                }
+            }
+        }
+        newest = 10
+        pass(40, trades: true)
+        newest += 5
+        pass(30, trades: false)
+        #expect(harness.core.content(of: .trades)?.state == .stale)
+        harness.acknowledge()
+        for _ in 0..<60 where harness.core.content(of: .trades)?.state != .live { pass(1, trades: false) }
+        #expect(harness.core.content(of: .trades)?.state == .live)
+        pass(15, trades: true)
+        #expect(harness.core.status(of: .trades, now: harness.now)?.unverifiedMs ?? .max < 300)
+        pass(60, trades: true)
+        harness.forgetEffects()
+        harness.pass(.seconds(1))
+        #expect(harness.inquiries.count == 1, "a silence is doubted as soon as before")
+    }
+
     @Test(arguments: [false, true]) func aBarThatStalledTakesWhatRESTHasAndDoesNotGoBack(isReconnected: Bool) {
         var harness = CoreHarness()
         harness.goLive([.bars])

@@ -196,8 +196,15 @@ struct Freshness: Sendable {
     /// Records that the socket has not delivered in time what REST had.
     mutating func beLate() { isLate = true }
 
-    /// Records that the socket delivers in time again.
-    mutating func catchUp() { isLate = false }
+    /// Records that the socket delivered in time at that moment. The messages before it proved nothing, but they were no silence that could be learned.
+    mutating func catchUp(_ moment: Instant) {
+        guard isLate else { return }
+        isLate = false
+        heardAt = heardAt.map { max($0, moment) }
+    }
+
+    /// Whether the stream is live, but its messages prove nothing until REST shows that they are in time.
+    var needsAnswer: Bool { isLate && outage == nil }
 
     mutating func inquire(_ attempt: UInt64, _ now: Instant) {
         inquiry = Inquiry(attempt: attempt, askedAt: now)
@@ -288,6 +295,7 @@ struct Freshness: Sendable {
     func mayInquire(_ now: Instant) -> Bool {
         // A message since the last inquiry has made its answer unnecessary.
         guard inquiry.map({ $0.askedAt < heardAt ?? $0.askedAt }) ?? true, isPaused || !rhythm.isPeriodic else { return false }
-        return inquiredAt.map { $0 + min(max(patience, .seconds(1)), .seconds(10)) <= now } ?? true
+        let pause = needsAnswer ? .seconds(1) : min(max(patience, .seconds(1)), .seconds(10))
+        return inquiredAt.map { $0 + pause <= now } ?? true
     }
 }

@@ -144,7 +144,10 @@ extension StreamMachine {
 
     /// Records a message that is news.
     mutating func hearNews(of moment: Instant, _ feed: inout FeedContext) {
-        if freshness.behindSince != nil || freshness.isLate, !catchesUp(feed) { return watch(&feed) }
+        if freshness.behindSince != nil || freshness.isLate, !catchesUp(feed) {
+            if freshness.needsAnswer { inquire(&feed) }
+            return watch(&feed)
+        }
         let learns = freshness.outage == nil && freshness.hasMessage
         if freshness.refuted != nil, !needsAnswerAfterRefutation { freshness.forgetRefutation() }
         freshness.hear(moment, proves: feed.punctuality.evidence(of: moment), learns: learns)
@@ -156,7 +159,7 @@ extension StreamMachine {
     private mutating func catchesUp(_ feed: borrowing FeedContext) -> Bool {
         guard let ahead, content.compared(with: ahead.rows) != .newer else { return ahead == nil && !freshness.isLate }
         self.ahead = nil
-        if feed.now.instant <= ahead.since.after(Freshness.grace) { freshness.catchUp() }
+        if feed.now.instant <= ahead.since.after(Freshness.grace) { freshness.catchUp(feed.now.instant) }
         return !freshness.isLate
     }
 

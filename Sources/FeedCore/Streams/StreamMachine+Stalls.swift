@@ -97,7 +97,7 @@ extension StreamMachine {
         guard let comparison = content.compared(with: fetched.rows) else { return }
         if comparison != .newer { ahead = nil }
         // The socket has delivered what REST has.
-        if comparison == .older || comparison == .same && source == .websocket { freshness.catchUp() }
+        if comparison == .older || comparison == .same && source == .websocket { freshness.catchUp(inquiry.askedAt) }
         switch comparison {
         case .older:
             // REST lags behind the socket, so the answer proves nothing.
@@ -121,7 +121,7 @@ extension StreamMachine {
 
     /// Plans another inquiry, because a healthy stream must not become stale if one answer is missing.
     private mutating func inquireSoon(_ feed: inout FeedContext) {
-        freshness.forgetInquiry()
+        if !freshness.needsAnswer { freshness.forgetInquiry() }
         look(at: min(freshness.lookAt ?? .init(nanoseconds: .max), feed.now.instant + Self.inquiryRetry), &feed)
     }
 
