@@ -61,7 +61,7 @@ suite-edge: unit ## Run the gateway's tests at an edge of a cluster; some fail i
 # These only compute, so they must not delay the tests beside them that wait for sockets and clocks.
 tests-FeedCore tests-FeedDialects tests-Replication tests-Rings tests-GatewayAccess tests-WebSockets tests-Tape: NICE = nice
 
-# Each of these tests runs a gateway and an exchange. More at once take no less time on two processors, and exceed what the tests wait for.
+# Each of these tests runs a gateway and an exchange. With more at a time, tests time out on two processors, and the run takes as long.
 tests-FuturesGateway tests-FuturesFeed tests-EndToEnd route-tls route-threads suite-edge: export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 4
 
 tests-%:

@@ -57,7 +57,7 @@ import Testing
         #expect(harness.inquiries.count == 1, "a silence is doubted as soon as before")
     }
 
-    /// After such a stall, the first messages prove nothing, because the socket may deliver late.
+    /// After a stall that REST reported, the first messages verify nothing, because the socket may deliver late.
     @Test func messagesAfterAProvedStallAreVerifiedAtOnceAndTeachNoPatience() {
         var harness = CoreHarness(backfillLimit: 100)
         harness.goLive([.trades])

@@ -240,7 +240,7 @@ import Testing
                 let point = try #require(try await live.next("update") { $0.id != nil }.id)
                 var count = 0
                 while count < 400 { count += try await live.next("update", "fetch").stream == "ethusdt@depth@100ms" ? 1 : 0 }
-                // A busy machine may be too slow once.
+                // On a busy machine, an attempt may take too long.
                 var isServed = false
                 for _ in 0..<3 where !isServed {
                     for _ in 0..<300 {

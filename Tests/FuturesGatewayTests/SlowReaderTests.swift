@@ -22,7 +22,7 @@ import Testing
             }
             try await slow.connection.setReading(true)
             let late = try await slow.all { $0.rows.contains { $0["lastPrice"]?.text == "\(rounds).00" } }
-            // The exchange sends nothing by itself, so the stream may be called stale meanwhile.
+            // The exchange sends nothing by itself, so the stream may become stale.
             #expect(late.allSatisfy { ["update", "fetch", "connect", "status"].contains($0.name) }, "\(late.map(\.name))")
             #expect(late.count < rounds)
             let full = try #require(late.last { $0.kind == "full" })

@@ -78,8 +78,8 @@ def spelled(name, number):
 
 
 def crowded(options, gateway, beside, ticking, faults):
-    """How much later events come while lists and probes are asked of their gateway than while another one on the same machine is asked: both loads
-    take processor time, but only the first can delay the threads of the events."""
+    """Compares the delay of events during requests to their gateway with the delay during the same requests to a second gateway. Both loads use
+    processor time, but only the first one can delay the threads that send the events."""
     marks, counts, stop = multiprocessing.Queue(), multiprocessing.Queue(), multiprocessing.Event()
     reader = multiprocessing.Process(target=delays, args=(gateway.host, gateway.port, ticking, marks, stop), daemon=True)
     reader.start()
@@ -102,7 +102,7 @@ def crowded(options, gateway, beside, ticking, faults):
     reader.join(timeout=5)
     for path, (before, during), rate in phases:
         (calm, few), (busy, many) = p99(seen, *before), p99(seen, *during)
-        print(f"{options.streams} streams, {path} at {rate:.0f}/s: p99 of events {busy:.1f} ms ({many}), {calm:.1f} ms while another gateway is asked ({few})", flush=True)
+        print(f"{options.streams} streams, {path} at {rate:.0f}/s: p99 of events {busy:.1f} ms ({many}), {calm:.1f} ms during the same requests to another gateway ({few})", flush=True)
         if rate < 0.8 * options.requests:
             faults.append(f"{path}: {rate:.0f} of {options.requests} requests a second were answered")
         if busy - calm >= options.growth or min(few, many) < 100:

@@ -196,14 +196,14 @@ struct Freshness: Sendable {
     /// Records that the socket has not delivered in time what REST had.
     mutating func beLate() { isLate = true }
 
-    /// Records that the socket delivered in time at that moment. The messages before it proved nothing, but they were no silence that could be learned.
+    /// Records that the socket delivered in time at that moment. Unverified messages arrived before, so that time is not learned as a silence.
     mutating func catchUp(_ moment: Instant) {
         guard isLate else { return }
         isLate = false
         heardAt = heardAt.map { max($0, moment) }
     }
 
-    /// Whether the stream is live, but its messages prove nothing until REST shows that they are in time.
+    /// Whether the stream is live, but only REST can verify that its messages are in time.
     var needsAnswer: Bool { isLate && outage == nil }
 
     mutating func inquire(_ attempt: UInt64, _ now: Instant) {
