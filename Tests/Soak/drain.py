@@ -79,13 +79,13 @@ def main(options):
     times = sorted(at - begin for at in byes.values()) or [0.0]
     busiest = max(sum(1 for at in times if second / 10 <= at < second / 10 + 1) for second in range(int(times[-1] * 10) + 1))
     unready = probe.refused_at - begin if probe.refused_at else float("inf")
-    print(f"{options.readers} readers: {len(byes)} byes, {whole} whole to the end, over {times[-1]:.1f} s (median {statistics.median(times):.1f}),", end=" ")
-    print(f"at most {busiest} in a second; {len(retries)} different delays from {min(retries, default=0)} to {max(retries, default=0)} ms;", end=" ")
-    print(f"not ready after {unready * 1000:.0f} ms; ended with {status} after {took:.1f} s")
+    print(f"{options.readers} readers: {len(byes)} received `bye`, {whole} of them complete, within {times[-1]:.1f} s (median {statistics.median(times):.1f} s),", end=" ")
+    print(f"at most {busiest} in a second; {len(retries)} different reconnection delays from {min(retries, default=0)} to {max(retries, default=0)} ms;", end=" ")
+    print(f"/readyz failed after {unready * 1000:.0f} ms; the gateway exited with {status} after {took:.1f} s")
     venue.end()
     faults = []
     if whole < options.readers:
-        faults.append(f"only {whole} of {options.readers} readers were told, and had all before it whole")
+        faults.append(f"only {whole} of {options.readers} readers received a complete stream with `bye`")
     if status or took >= 15:
         faults.append(f"the gateway ended with {status} after {took:.1f} s")
     if unready >= 1:

@@ -317,9 +317,9 @@ def clock(options):
         seen.add(re.search(r"(?im)^x-feed-state: (\w+)", reply)[1])
         dates.add(re.search(r"(?im)^date: .* (\d+):\d+:\d+", reply)[1])
     told = [now[:3] != before[reader][:3] for reader, now in run.totals.items() if reader in before]
-    print(f"20 jumps: the program's hours were {sorted(dates)}; ages of {min(ages)} to {max(ages)} ms, states {seen}; {odd} ages of a quiet stream right after a jump were wrong; {sum(told)} readers were told of an outage")
+    print(f"20 jumps: the hours in Date headers were {', '.join(sorted(dates))}; ages were {min(ages)} to {max(ages)} ms, states {', '.join(sorted(seen))}; {odd} wrong ages of a quiet stream immediately after a jump; {sum(told)} readers received an outage notice")
     return finish(
-        run, any(told) and f"{sum(told)} readers were told of an outage", (odd or max(ages) >= 2000) and f"wrong ages: {odd} of a quiet stream, at most {max(ages)} ms",
+        run, any(told) and f"{sum(told)} readers received an outage notice", (odd or max(ages) >= 2000) and f"wrong ages: {odd} of a quiet stream, at most {max(ages)} ms",
         seen != {"live"} and f"the states were {seen}", len(dates) <= 2 and "the program's clock did not jump")
 
 

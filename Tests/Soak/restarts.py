@@ -20,7 +20,7 @@ class Faults(list):
 
 
 class Browser:
-    """One EventSource: comes back by itself after `retry`, with the last id; knows nothing of what happens to the gateway."""
+    """One EventSource: reconnects after `retry` with the last id, without any knowledge of the gateway's state."""
 
     def __init__(self, number, port, faults):
         self.number, self.port, self.faults = number, port, faults
@@ -121,7 +121,7 @@ async def siege(options):
         for browser, sessions in zip(browsers, since):
             answers = browser.sessions[sessions:]
             if "exact" in answers or answers[:1] == ["none"]:
-                faults.note(f"reader {browser.number} was told {answers} by a gateway that knows nothing of before")
+                faults.note(f"reader {browser.number} received the resume result {answers} from a gateway without earlier events")
         if kill % 10 == 9:
             print(f"{kill + 1} restarts, all of {len(browsers)} back within {slowest:.1f} s", flush=True)
     for task in tasks:
@@ -130,7 +130,7 @@ async def siege(options):
     venue.end()
     print(
         f"{options.restarts} restarts under {len(browsers)} readers, {sum(b.events for b in browsers)} events: {len(faults)} faults, "
-        f"slowest return of all {slowest:.1f} s"
+        f"after the slowest restart, all readers were connected again within {slowest:.1f} s"
     )
     return faults
 

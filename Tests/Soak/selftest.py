@@ -103,20 +103,20 @@ class Trial:
         other = self.dice.choice([digit for digit in b"0123456789"[leads:] if digit != block[at]])
         return block[:at] + bytes([other]) + block[at + 1:]
 
-    def defect_change_dropped(self, lines):
+    def defect_update_missing(self, lines):
         del lines[0][self.pick_change(lines)]
 
-    def defect_change_doubled(self, lines):
+    def defect_update_sent_twice(self, lines):
         place = self.pick("update delta")
         lines[0].insert(place, lines[0][place])
 
-    def defect_change_comes_again_under_a_new_id(self, lines):
+    def defect_update_repeated_with_a_new_id(self, lines):
         """As if the gateway had not noticed that the venue repeated itself."""
         place = self.pick("update delta")
         again = re.sub(rb"\nid: .*", b"", lines[0][place])
         lines[0].insert(place + 1, again)
 
-    def defect_changes_swapped(self, lines):
+    def defect_updates_swapped(self, lines):
         stream = self.dice.choice(self.streams)
         places = [place for place in self.places[stream, True] if b'"delta"' in lines[0][place]]
         at = self.dice.randrange(len(places) // 2)
@@ -127,24 +127,24 @@ class Trial:
         swapped = [re.sub(rb"\nid: .*", head(lines[0][a]), lines[0][b]) for a, b in ((first, second), (second, first))]
         lines[0][first], lines[0][second] = swapped
 
-    def defect_id_goes_back(self, lines):
+    def defect_id_decreases(self, lines):
         place = self.pick("update delta")
         lines[0][place] = re.sub(rb"\nid: .*", b"\nid: 1.1", lines[0][place])
 
-    def defect_price_falsified_in_a_change(self, lines):
+    def defect_wrong_price_in_an_update(self, lines):
         self._falsify(lines, [0], "update delta", rb'\["([0-9.]+)",')
 
-    def defect_quantity_falsified_in_a_change(self, lines):
+    def defect_wrong_quantity_in_an_update(self, lines):
         self._falsify(lines, [0], "update delta", rb',"([0-9.]+)"\]')
 
-    def defect_price_falsified_in_a_full_book(self, lines):
+    def defect_wrong_price_in_a_snapshot(self, lines):
         self._falsify(lines, [0], "fetch full", rb'\["([0-9.]+)",')
 
-    def defect_update_id_falsified(self, lines):
+    def defect_wrong_update_id(self, lines):
         place = self.pick_change(lines)
         lines[0][place] = self.falsify(lines[0][place], rb'"lastUpdateId":([0-9]+)')
 
-    def defect_best_levels_falsified_for_everybody(self, lines):
+    def defect_wrong_best_levels_for_all_readers(self, lines):
         """All readers agree; only the venue knows better."""
         known = [key for key, levels in self.truth.items() if levels]
         while True:
@@ -165,30 +165,30 @@ class Trial:
                 return pattern
         return None
 
-    def defect_disconnect_dropped(self, lines):
+    def defect_disconnect_missing(self, lines):
         del lines[0][self.pick("disconnect")]
 
-    def defect_disconnect_doubled(self, lines):
+    def defect_disconnect_sent_twice(self, lines):
         place = self.pick("disconnect")
         lines[0].insert(place, lines[0][place])
 
-    def defect_recover_dropped(self, lines):
+    def defect_recover_missing(self, lines):
         del lines[0][self.pick("recover")]
 
-    def defect_recover_doubled(self, lines):
+    def defect_recover_sent_twice(self, lines):
         place = self.pick("recover")
         lines[0].insert(place, lines[0][place])
 
-    def defect_recover_failed(self, lines):
+    def defect_recover_reports_a_failure(self, lines):
         place = self.pick("recover")
         lines[0][place] = lines[0][place].replace(b'"success"', b'"failure"')
 
-    def defect_full_book_after_recover_dropped(self, lines):
+    def defect_snapshot_after_recover_missing(self, lines):
         place = self.pick("recover")
         stream = sse.Event(lines[0][place]).data["stream"]
         del lines[0][min(other for other in self.places[stream, True] if other > place)]
 
-    def defect_full_book_of_before(self, lines):
+    def defect_snapshot_older_than_the_outage(self, lines):
         """The book of an earlier moment, handed out again."""
         stream = self.dice.choice(self.streams)
         fulls = [place for place in self.places[stream, True] if b'"full"' in lines[0][place]]
