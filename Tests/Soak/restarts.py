@@ -71,7 +71,7 @@ class Browser:
             if data["kind"] == "full":
                 self.known.add(data["stream"])
             elif data["stream"] not in self.known:
-                self.faults.note(f"reader {self.number}: a change of {data['stream']} before its value")
+                self.faults.note(f"reader {self.number}: an update of {data['stream']} came before its snapshot")
         if identity:
             if self.epoch and identity.split(".")[0] != self.epoch:
                 self.faults.note(f"reader {self.number}: id {identity} in run {self.epoch}")
@@ -81,6 +81,10 @@ class Browser:
         self.sessions.append(data["resume"])
         if data["resume"] != "exact":
             self.epoch, self.known = None, set()
+
+
+def sequence(identity):
+    return int(identity.split(".")[1], 36)
 
 
 async def siege(options):
@@ -101,12 +105,27 @@ async def siege(options):
             if len(browser.sessions) <= sessions or browser.known != set(STREAMS):
                 faults.note(f"reader {browser.number} is not back: {browser.sessions[sessions:]}, {sorted(browser.known)}")
 
+    async def come_late(old):
+        """Resumes with an id of the killed gateway after the new one has reached its number: with the same epoch, the id would be known."""
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and not any(b.epoch and b.last and sequence(b.last) > sequence(old) for b in browsers):
+            await asyncio.sleep(0.02)
+        late = Browser(len(browsers), port, faults)
+        late.last = old
+        task = asyncio.create_task(late.run())
+        while time.monotonic() < deadline and not late.sessions:
+            await asyncio.sleep(0.02)
+        task.cancel()
+        if late.sessions[:1] != ["reset"]:
+            faults.note(f"reader {late.number} received the resume result {late.sessions} from a gateway without earlier events")
+
     await all_whole([0] * len(browsers))
     for kill in range(options.restarts):
         if faults:
             break
         await asyncio.sleep(dice.uniform(0.1, 1.0))
         since = [len(browser.sessions) for browser in browsers]
+        old = max((browser.last for browser in browsers if browser.last), key=sequence)
         gateway.signal(signal.SIGKILL)
         gateway.process.wait()
         began = time.monotonic()
@@ -118,6 +137,8 @@ async def siege(options):
                 await asyncio.sleep(0.1)
         await all_whole(since)
         slowest = max(slowest, time.monotonic() - began)
+        if kill % 10 == 0:
+            await come_late(old)
         for browser, sessions in zip(browsers, since):
             answers = browser.sessions[sessions:]
             if "exact" in answers or answers[:1] == ["none"]:
