@@ -113,7 +113,8 @@ package struct Ring: ~Copyable {
     ///
     /// - Parameter floor: The sequence of the newest event before the next one.
     package mutating func empty(floor: UInt64) {
-        (view.extent.floor, view.extent.firstOrdinal, view.goneNotices) = (floor, view.endOrdinal, [])
+        (view.extent.floor, view.extent.firstOrdinal) = (floor, view.endOrdinal)
+        (view.goneNotices, view.noticesStart) = ([], view.endOrdinal)
         // Other threads may still read the memory.
         move(toBytes: Self.leastBytes, events: Self.leastEvents)
     }
@@ -155,7 +156,7 @@ package struct Ring: ~Copyable {
         let entry = view[view.firstOrdinal]
         view.extent.floor = entry.sequence
         if !entry.carriesData {
-            if view.goneNotices.count == Self.mostGoneNotices { view.goneNotices.removeFirst() }
+            if view.goneNotices.count == Self.mostGoneNotices { view.noticesStart = view.goneNotices.removeFirst().ordinal + 1 }
             view.goneNotices.append((view.firstOrdinal, view.copy(from: entry.start, to: entry.end)))
         }
         view.extent.firstOrdinal += 1
@@ -191,7 +192,7 @@ package struct Ring: ~Copyable {
         }
         for ordinal in view.firstOrdinal..<view.endOrdinal { memory.entries[Int(ordinal & (entryCapacity - 1))] = view[ordinal] }
         var moved = RingView(view.extent, memory, ownEndCount: ownEnd.count)
-        moved.goneNotices = view.goneNotices
+        (moved.goneNotices, moved.noticesStart) = (view.goneNotices, view.noticesStart)
         view = moved
     }
 

@@ -65,6 +65,8 @@ package struct RingView: @unchecked Sendable {
     let ownEndCount: UInt64
     /// The newest dropped events without data, with their ordinals.
     var goneNotices: [(ordinal: UInt64, bytes: [UInt8])] = []
+    /// `notices` returns every event without data from this ordinal on.
+    package internal(set) var noticesStart: UInt64 = 0
 
     init(_ extent: Extent, _ memory: RingMemory, ownEndCount: Int) {
         self.extent = extent

@@ -137,6 +137,29 @@ import Testing
         }
     }
 
+    @Test(arguments: ["btcusdt@bookTicker", "btcusdt@aggTrade"])
+    func aReaderThatMissesMoreOutagesThanTheRingRemembersReconnects(_ stream: String) async throws {
+        try await House.open(reconnectBase: .milliseconds(20), configure: { $0.events.ringEvents = 1 }) { house in
+            let every = try await house.client.events("streams=\(stream)")
+            let both = "streams=\(stream),ethusdt@bookTicker"
+            let paused = try await house.client.events(both)
+            let before = try await paused.next("update") { $0.id != nil }
+            _ = try await every.next("update") { $0.data["source"] == "websocket" }
+            #expect(try await house.client.post("/events/\(paused.client)/pause").status == 200)
+            // Each outage has three events without data, and the ring remembers sixteen.
+            for _ in 0..<8 {
+                house.exchange.dropConnections()
+                _ = try await every.next("recover")
+                for _ in 0..<3 { _ = try await every.next("update") { $0.data["source"] == "websocket" } }
+            }
+            #expect(try await house.client.post("/events/\(paused.client)/resume").status == 200)
+            let told = try await paused.next("disconnect", "recover", "gap", "bye")
+            #expect(told.name == "bye" && told.data["code"] == "reset", "\(told)")
+            let again = try await house.client.events(both, ["Last-Event-ID": before.id ?? ""])
+            #expect(again.session.data["resume"] == "reset", "\(again.session)")
+        }
+    }
+
     @Test func aLossThatLeftTheRingIsNoGap() async throws {
         let stream = "btcusdt@aggTrade"
         try await House.open(configure: { $0.events.ringEvents = 1 }) { house in

@@ -85,6 +85,7 @@ import Testing
         let told = (UInt8(1)...40).filter { $0 % 2 == 1 }
         #expect(ring.view.firstOrdinal == 36)
         #expect(ring.view.notices(from: 0, to: 40) == told.suffix(16 + 2).map { [$0, 0] }, "the last sixteen that have gone, and the ring's")
+        #expect(ring.view.noticesStart == 3, "the third event without data is forgotten, and the fourth is not")
         #expect(ring.view.notices(from: 30, to: 36) == [[31, 0], [33, 0], [35, 0]])
         #expect(ring.view.notices(from: 36, to: 37) == [[37, 0]] && ring.view.notices(from: 37, to: 38).isEmpty)
     }
@@ -95,7 +96,7 @@ import Testing
         let seen = ring.view
         ring.empty(floor: 12)
         #expect(ring.view.floor == 12 && ring.view.firstOrdinal == 20 && ring.view.endOrdinal == 20 && ring.view.held == 0)
-        #expect(ring.view.notices(from: 0, to: 20).isEmpty && ring.view.bytes(from: 3) == 0)
+        #expect(ring.view.notices(from: 0, to: 20).isEmpty && ring.view.noticesStart == 20 && ring.view.bytes(from: 3) == 0)
         for number in UInt64(13)...15 { ring.append(sequence: number, text: [UInt8(number), 0], idStart: 1, carriesData: true, now: 0) }
         #expect(ring.view.ordinal(after: 12) == 20 && ring.view.ordinal(after: 13) == 21 && ring.view.endOrdinal == 23)
         #expect(ring.view.copy(from: ring.view[20].start, to: ring.view[20].end) == [13, 0])

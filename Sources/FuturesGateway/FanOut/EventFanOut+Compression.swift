@@ -6,8 +6,9 @@ import Zlib
 
 /// Gzip readers. Each reads either the rings, with its own compression, or a group of ``Compression``.
 extension EventFanOut {
-    /// Queues bytes that this reader gets before anything from the rings.
+    /// Queues bytes that this reader gets before anything from the rings. Nothing follows a farewell.
     func enqueuePrivate(_ client: inout EventClient, _ bytes: [UInt8]) {
+        guard !client.isEnding else { return }
         guard client.gzip != nil, !bytes.isEmpty else { return client.privateBytes.append(EventClient.PrivateBytes(bytes: bytes)) }
         bytes.withUnsafeBufferPointer { enqueuePrivate(&client, compressed: $0) }
     }

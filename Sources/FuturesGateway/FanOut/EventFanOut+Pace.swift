@@ -8,7 +8,7 @@ extension EventFanOut {
     /// held events. Events of `append` streams are sent together.
     func pace(_ client: inout EventClient, _ now: Int64) {
         var turn: Int64?
-        for place in client.reader.subscriptions.indices {
+        for place in client.reader.subscriptions.indices where !client.isEnding {
             let subscription = client.reader.subscriptions[place]
             guard !subscription.isPaused, !subscription.awaitsValue, rings.contains(subscription.ring) else { continue }
             // A snapshot may have replaced the held events.
@@ -36,7 +36,8 @@ extension EventFanOut {
         guard rule != .append, let newest = rings[ring].view.newestData(from: cursor),
             rings[ring].view.newestData(from: cursor, before: newest) != nil
         else { return }
-        tally.conflations &+= newest - cursor - enqueueNotices(&client, ring, from: cursor, to: newest)
+        guard let notices = enqueueNotices(&client, ring, from: cursor, to: newest) else { return }
+        tally.conflations &+= newest - cursor - notices
         client.reader.subscriptions[place].cursor = newest
         if rule != .replace { client.reader.subscriptions[place].needsValue = true }
     }

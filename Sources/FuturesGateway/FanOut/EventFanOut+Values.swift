@@ -81,13 +81,19 @@ extension EventFanOut {
         let ring = client.reader.subscriptions[place].ring
         let end = rings[ring].view.endOrdinal
         let skipped = end - min(client.reader.subscriptions[place].cursor, end)
-        tally.conflations &+= max(1, skipped - enqueueNotices(&client, ring, from: end - skipped, to: end)) - 1
+        guard let notices = enqueueNotices(&client, ring, from: end - skipped, to: end) else { return false }
+        tally.conflations &+= max(1, skipped - notices) - 1
         client.reader.subscriptions[place].cursor = end
         return true
     }
 
-    /// Queues the events without data between two ordinals of a ring. Returns their number.
-    func enqueueNotices(_ client: inout EventClient, _ ring: Int, from ordinal: UInt64, to end: UInt64) -> UInt64 {
+    /// Queues the events without data between two ordinals of a ring. Returns their number. If the ring may have forgotten some of them, ends the
+    /// connection and returns nil: the reader cannot resume exactly, so it learns that something is missing when it reconnects.
+    func enqueueNotices(_ client: inout EventClient, _ ring: Int, from ordinal: UInt64, to end: UInt64) -> UInt64? {
+        guard ordinal >= rings[ring].view.noticesStart else {
+            self.end(&client, code: "reset", reason: "The gateway no longer has every outage that you missed; reconnect to get snapshots.")
+            return nil
+        }
         let notices = rings[ring].view.notices(from: ordinal, to: end)
         for notice in notices { enqueuePrivate(&client, notice) }
         return UInt64(notices.count)
@@ -103,7 +109,8 @@ extension EventFanOut {
             let subscription = client.reader.subscriptions[place]
             let first = rings[subscription.ring].view.firstOrdinal
             if !subscription.needsValue, rings[subscription.ring].name.mergeRule == .append {
-                let dropped = first - subscription.cursor - enqueueNotices(&client, subscription.ring, from: subscription.cursor, to: first)
+                guard let notices = enqueueNotices(&client, subscription.ring, from: subscription.cursor, to: first) else { return }
+                let dropped = first - subscription.cursor - notices
                 client.reader.subscriptions[place].cursor = first
                 // If only events without data were dropped, the reader has missed nothing.
                 guard dropped > 0 else { continue }
