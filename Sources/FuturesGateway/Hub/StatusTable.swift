@@ -89,46 +89,56 @@ final class StatusTable: Sendable {
             var made = list ?? EncodedList(rows, write)
             let places = made.places(permission)
             list = made
-            return (made.objects, places)
+            return (made, places)
         }
-        list.reserveCapacity(places.reduce(list.count + 8) { $0 + encoded[$1].bytes.count + 72 })
-        let elapsed = now.milliseconds(since: readAt)
-        for place in places {
-            if place != places.first { list.append(UInt8(ascii: ",")) }
-            encoded[place].append(to: &list, elapsed)
-        }
+        encoded.append(places, to: &list, now.milliseconds(since: readAt))
     }
 }
 
 /// The rows of a table as JSON.
 private struct EncodedList: Sendable {
-    /// A row without its last members, the ages, which change with time.
-    struct Object: Sendable {
-        let name: String
-        let bytes: [UInt8]
+    /// A row without its last members, the ages, which change with time. It has no references, so that lists need no reference counts.
+    private struct Object: Sendable {
+        /// Its bytes in `text`.
+        let bytes: Range<Int>
         let ageMs: Int64?
         let unverifiedMs: Int64?
-
-        func append(to list: inout [UInt8], _ elapsed: Int64) {
-            list += bytes
-            if let ageMs { list.append(",\"ageMs\":", ageMs &+ elapsed) }
-            if let unverifiedMs { list.append(",\"unverifiedMs\":", unverifiedMs &+ elapsed) }
-            list.append(UInt8(ascii: "}"))
-        }
     }
 
-    let objects: [Object]
+    private let objects: [Object]
+    private let text: [UInt8]
     private let names: [String]
     private var permitted: [[StreamPattern]: [Int]] = [:]
 
     init(_ rows: [StatusTable.Row], _ write: (EventHub.Status, inout JSONWriter) -> Void) {
-        objects = rows.map { row in
-            var json = JSONWriter()
-            json.object { write(row.status, &$0) }
-            let feed = row.status.feed
-            return Object(name: feed.name.description, bytes: json.bytes.dropLast(), ageMs: feed.ageMs, unverifiedMs: feed.unverifiedMs)
-        }.sorted { $0.name < $1.name }
-        names = objects.map(\.name)
+        let sorted = rows.map { (name: $0.status.feed.name.description, status: $0.status) }.sorted { $0.name < $1.name }
+        names = sorted.map(\.name)
+        var json = JSONWriter(capacity: 256 * sorted.count)
+        var objects: [Object] = []
+        objects.reserveCapacity(sorted.count)
+        for (_, status) in sorted {
+            // The writer separates objects with a comma.
+            let start = objects.isEmpty ? 0 : json.length + 1
+            json.object { write(status, &$0) }
+            let withoutBrace = start..<json.length - 1
+            objects.append(Object(bytes: withoutBrace, ageMs: status.feed.ageMs, unverifiedMs: status.feed.unverifiedMs))
+        }
+        (self.objects, text) = (objects, json.bytes)
+    }
+
+    /// Appends rows with their ages, `elapsed` milliseconds after the table was read.
+    func append(_ places: [Int], to list: inout [UInt8], _ elapsed: Int64) {
+        list.reserveCapacity(places.reduce(list.count + 8) { $0 + objects[$1].bytes.count + 72 })
+        text.withUnsafeBufferPointer { text in
+            for place in places {
+                let object = objects[place]
+                if place != places.first { list.append(UInt8(ascii: ",")) }
+                list.append(contentsOf: UnsafeBufferPointer(rebasing: text[object.bytes]))
+                if let ageMs = object.ageMs { list.append(",\"ageMs\":", ageMs &+ elapsed) }
+                if let unverifiedMs = object.unverifiedMs { list.append(",\"unverifiedMs\":", unverifiedMs &+ elapsed) }
+                list.append(UInt8(ascii: "}"))
+            }
+        }
     }
 
     /// The indices of the permitted rows. They are computed once per permission and table, for at most 64 permissions.
