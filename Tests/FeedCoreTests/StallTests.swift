@@ -63,13 +63,14 @@ import Testing
         harness.goLive([.trades])
         var newest: UInt64 = 1
         var answered: Set<UInt64> = []
-        func pass(_ steps: Int, trades: Bool) {
+        func pass(_ steps: Int, trades: Bool, answers: Bool = true) {
             for _ in 0..<steps {
                 harness.pass(.milliseconds(100))
                 if trades {
                     newest += 1
                     harness.receive(.trades, AggregateTrade.trades(newest...newest))
                 }
+                guard answers else { continue }
                 for (name, attempt) in harness.inquiries + harness.attempts where answered.insert(attempt).inserted {
                     let rows = AggregateTrade.trades(max(newest, 10) - 9...max(newest, 10))
                     harness.step(.fetched(name, attempt: attempt, .success(FetchedContent(rows: rows, eventTime: nil))))
@@ -84,6 +85,8 @@ import Testing
         harness.acknowledge()
         for _ in 0..<60 where harness.core.content(of: .trades)?.state != .live { pass(1, trades: false) }
         #expect(harness.core.content(of: .trades)?.state == .live)
+        // REST needs two seconds for its answer.
+        pass(20, trades: true, answers: false)
         pass(15, trades: true)
         #expect(harness.core.status(of: .trades, now: harness.now)?.unverifiedMs ?? .max < 300)
         pass(60, trades: true)
