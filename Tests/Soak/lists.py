@@ -1,5 +1,6 @@
 """Lists, probes and made-up queries: what they cost events, and what they leave behind."""
 
+import bisect
 import multiprocessing
 import re
 import socket
@@ -13,11 +14,14 @@ BOOK = "btcusdt@depth@100ms"
 CONNECTIONS = 8
 TICKING, ROUNDS = 80, 4
 """A p99 of few events, or of one span of a busy machine, tells more about the machine than about the load."""
+EVENT = re.compile(rb'"stream":"[^"@]+@(\w+)[^\n]*?"eventTime":(\d+)')
+BURST = 500
+"""Milliseconds after a mark price whose events are not counted: the venue sends all mark prices at one moment, and later events wait for them."""
 
 
 def delays(host, port, streams, marks, stop):
     """Notes each event's time from the venue to here, ms, and when it came."""
-    connection, seen = sse.Connection(host, port, streams), []
+    connection, seen, bursts, rest = sse.Connection(host, port, streams), [], [], b""
     connection.socket.settimeout(0.2)
     while not stop.is_set():
         try:
@@ -25,10 +29,20 @@ def delays(host, port, streams, marks, stop):
         except TimeoutError:
             continue
         now = time.time() * 1000
-        seen += [(now, now - int(at)) for at in re.findall(rb'"eventTime":(\d+)', text)]
+        lines, _, rest = (rest + text).rpartition(b"\n")
+        for kind, at in EVENT.findall(lines):
+            if kind == b"markPrice":
+                bursts.append(int(at))
+            else:
+                seen.append((now, now - int(at)))
         if not text:
             break
-    marks.put(seen)
+    marks.put([(now, delay) for now, delay in seen if not in_burst(now - delay, bursts)])
+
+
+def in_burst(at, bursts):
+    place = bisect.bisect_right(bursts, at)
+    return place > 0 and at - bursts[place - 1] < BURST
 
 
 def asked(host, port, path, rate, until, answered):
@@ -152,7 +166,7 @@ def main(options):
     beside = house.Gateway(options.executable, exchange, *pinned)
     for one in (gateway, beside):
         await_live(one, len(names))
-    crowded(options, gateway, beside, [f"{symbol}@bookTicker" for symbol in symbols[:TICKING]], faults)
+    crowded(options, gateway, beside, [names[0], *(f"{symbol}@bookTicker" for symbol in symbols[:TICKING])], faults)
     varied(options, gateway, faults)
     if any(ends := (gateway.end(), beside.end(), exchange.end())):
         faults.append(f"the gateways and the exchange ended with {ends}")
