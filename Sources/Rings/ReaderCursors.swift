@@ -68,6 +68,9 @@ package struct ReaderCursors {
         remainingCount = remaining.map { Int32(clamping: $0) }
     }
 
+    /// Whether a snapshot is on its way.
+    package var awaitsValue: Bool { subscriptions.contains { $0.awaitsValue } }
+
     /// The first of its streams, from an index on, that it cannot continue to read: the ring has dropped the events, or a snapshot must come first.
     package func firstFallen(from place: Int, _ rings: borrowing Slab<FollowedRing>) -> Int? {
         for place in place..<max(place, subscriptions.count) {

@@ -99,6 +99,35 @@ import Testing
         }
     }
 
+    @Test func aStreamThatFellBehindDoesNotWaitForTheOthersOfASlowReader() async throws {
+        let (tickers, quotes) = ("!miniTicker@arr", "btcusdt@bookTicker")
+        try await House.open(ringBytes: 2 << 20) { house in
+            house.exchange.setStalled(true)
+            let slow = try await house.client.events("streams=\(tickers),\(quotes)", receiveBuffer: 4096)
+            let fast = try await house.client.events("streams=\(tickers),\(quotes)")
+            for reader in [slow, fast] {
+                for stream in [tickers, quotes] { _ = try await reader.next("fetch", "update", of: stream) }
+            }
+            try await house.awaitSubscription(to: tickers, quotes)
+            try await slow.connection.setReading(false)
+            // The ring of the tickers has dropped most of them; that of the quotes has all.
+            let (rounds, batch, batches) = (120, 500, 8)
+            for round in 1...rounds {
+                house.exchange.inject(Self.miniTickers(round: round))
+                _ = try await fast.next("update", of: tickers) { $0.rows.last?["lastPrice"]?.text == "\(round).00" }
+            }
+            for last in stride(from: batch, through: batches * batch, by: batch) {
+                for round in last - batch + 1...last { house.exchange.inject(PaceTests.ticker(round)) }
+                _ = try await fast.next("update", of: quotes) { $0.content["bidPrice"]?.text == "\(last).00" }
+            }
+            try await slow.connection.setReading(true)
+            let told = try await slow.all { $0.kind == "full" && $0.rows.contains { $0["lastPrice"]?.text == "\(rounds).00" } }
+            let before = told.count { $0.content["bidPrice"] != nil }
+            #expect(before < batches * batch / 2, "the socket holds less than a quarter of the quotes")
+            _ = try await slow.next("update", of: quotes) { $0.content["bidPrice"]?.text == "\(batches * batch).00" }
+        }
+    }
+
     @Test func aReaderThatStopsIsSentOffOnce() async throws {
         let stream = "!miniTicker@arr"
         try await House.open { house in

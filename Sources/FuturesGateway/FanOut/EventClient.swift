@@ -59,6 +59,9 @@ struct EventClient: ~Copyable {
     var awaitsPiece = false
     /// Whether the socket is full. `streamDidBecomeWritable` is called when it has room.
     var isBlocked = false
+    /// Whether a snapshot found the socket full. No events are sent before the next one: with room for them, they would fill the socket again before the
+    /// snapshot arrives, for as long as the reader is too slow.
+    var owesValue = false
     /// Whether the connection ends after the private bytes are sent.
     var isEnding = false
     /// Whether the reader is in `EventFanOut.queuedClients`.

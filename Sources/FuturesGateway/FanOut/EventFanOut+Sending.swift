@@ -68,11 +68,13 @@ extension EventFanOut {
             return .open
         }
         if let membership = client.gzip?.membership { return sendBlocks(&client, membership, now) }
-        if client.options.interval > 0 { pace(&client, now) }
+        if client.options.interval > 0, !client.owesValue { pace(&client, now) }
         repeat {
             catchFallen(&client)
             if !client.privateBytes.isEmpty, !sendPrivate(&client, now) { return .open }
             if client.isEnding { return flush(&client, now) }
+            client.owesValue = client.owesValue && client.reader.awaitsValue
+            guard !client.owesValue else { return .open }
             batch.gather(
                 &client.reader, rings, atMost: client.gzip == nil ? .max : Compression.blockBytes, client.reader.tellsTimings ? .now : nil)
         } while batch.count > 0 && sendBatch(&client, now)

@@ -14,6 +14,7 @@ extension EventFanOut {
             if queued > Compression.blockBytes, sendPrivate(&client, now) { queued = 0 }
             if client.isBlocked {
                 change(&client, [value.ring]) { $0.needsValue = true }
+                client.owesValue = true
                 continue
             }
             let carriesID = isComplete && index == last
@@ -77,7 +78,10 @@ extension EventFanOut {
     /// of an outage, are queued. If the socket is full, only records that a snapshot is needed, and returns false.
     private func skip(_ client: inout EventClient, _ place: Int) -> Bool {
         client.reader.subscriptions[place].needsValue = client.isBlocked
-        guard !client.isBlocked else { return false }
+        guard !client.isBlocked else {
+            client.owesValue = true
+            return false
+        }
         let ring = client.reader.subscriptions[place].ring
         let end = rings[ring].view.endOrdinal
         let skipped = end - min(client.reader.subscriptions[place].cursor, end)
