@@ -34,9 +34,9 @@ class Row:
 
 
 ROWS = [
-    Row("After every cut, books are right and every gap is reported", "kills --kills 1000", "kills --kills 8 --readers 10 --rate 30 --interval 30",
+    Row("After every cut, books are right and every gap is reported", "kills --kills 1000 --readers 10", "kills --kills 8 --readers 10 --rate 30 --interval 30",
         r"\d+ kills \{.*|.*to all books valid: .*|\d[\d ]* books equal.*", r"silent loss between|live without a recover|a change came during an outage|is wrong at \d+: bid",
-        unsafe="continuity", less="kills --kills 40"),
+        unsafe="continuity", less="kills --kills 40 --readers 10"),
     Row("Every kind of silence is reported", "detect --trials 200", "detect --trials 8 --warm 15 --slack 2",
         r"[\w-]+, \w+(@\w+)?: p50 .*", r": not told within \d+ s", unsafe="telling", less="detect --trials 20"),
     Row("A receipt has the length of the outage and the number of missing messages", "receipts --outages 500", "receipts --outages 8 --warm 15 --faults forgotten,blackhole,frame",
