@@ -68,13 +68,16 @@ extension EventFanOut {
             return .open
         }
         if let membership = client.gzip?.membership { return sendBlocks(&client, membership, now) }
-        if client.options.interval > 0, !client.owesValue { pace(&client, now) }
+        if client.owesValue {
+            catchFallen(&client)
+            client.owesValue = client.reader.awaitsValue && client.reader.remaining != 0 && !client.isEnding
+            guard sendPrivate(&client, now), !client.owesValue else { return .open }
+        }
+        if client.options.interval > 0 { pace(&client, now) }
         repeat {
             catchFallen(&client)
             if !client.privateBytes.isEmpty, !sendPrivate(&client, now) { return .open }
             if client.isEnding { return flush(&client, now) }
-            client.owesValue = client.owesValue && client.reader.awaitsValue
-            guard !client.owesValue else { return .open }
             batch.gather(
                 &client.reader, rings, atMost: client.gzip == nil ? .max : Compression.blockBytes, client.reader.tellsTimings ? .now : nil)
         } while batch.count > 0 && sendBatch(&client, now)
