@@ -69,7 +69,7 @@ extension EventFanOut {
         }
         if let membership = client.gzip?.membership { return sendBlocks(&client, membership, now) }
         if client.owesValue {
-            catchFallen(&client)
+            if !client.reader.awaitsValue { catchFallen(&client) }
             client.owesValue = client.reader.awaitsValue && client.reader.remaining != 0 && !client.isEnding
             guard sendPrivate(&client, now), !client.owesValue else { return .open }
         }

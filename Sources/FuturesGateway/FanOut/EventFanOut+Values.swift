@@ -125,6 +125,8 @@ extension EventFanOut {
                 client.reader.subscriptions[place].awaitsValue = true
                 client.reader.subscriptions[place].needsValue = false
                 callbacks.fellBehind(client.number, subscription.ring)
+                // The socket has room for few snapshots, so a slow reader requests them one by one.
+                if client.owesValue { return }
             }
         }
     }
