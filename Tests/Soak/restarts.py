@@ -106,7 +106,7 @@ async def siege(options):
                 faults.note(f"reader {browser.number} is not back: {browser.sessions[sessions:]}, {sorted(browser.known)}")
 
     async def come_late(old):
-        """Resumes with an id of the killed gateway after the new one has reached its number: with the same epoch, the id would be known."""
+        """Resumes with an id of the killed gateway when the new gateway has reached its sequence. With the same epoch, the new gateway would accept it."""
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and not any(b.epoch and b.last and sequence(b.last) > sequence(old) for b in browsers):
             await asyncio.sleep(0.02)

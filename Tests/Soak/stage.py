@@ -84,9 +84,9 @@ class Stage:
         return len(self.valid_at) == self.options.readers
 
     def expect_one_each(self, before, way):
-        """Within a minute, every reader was told of one outage of every stream since the totals `before`: by one disconnect and one recover.
+        """Expects that within a minute every reader has received one `disconnect` and one `recover` of every stream since the totals `before`.
 
-        The books of a slow reader may all be valid before it was told of the last streams.
+        A slow reader may already have valid books while it has not yet received the events of some streams.
         """
         told = lambda reader: [after - earlier for after, earlier in zip(self.totals[reader], before[reader])]
         is_right = lambda told: told[:3] == [len(self.streams)] * 3 or told[SKIPS]

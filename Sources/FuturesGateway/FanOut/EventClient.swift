@@ -59,8 +59,8 @@ struct EventClient: ~Copyable {
     var awaitsPiece = false
     /// Whether the socket is full. `streamDidBecomeWritable` is called when it has room.
     var isBlocked = false
-    /// Whether a snapshot found the socket full. No events are sent before the next one: with room for them, they would fill the socket again before the
-    /// snapshot arrives, for as long as the reader is too slow.
+    /// Whether a snapshot was not sent because the socket was full. The reader gets no events until it is sent. They would fill the socket again before
+    /// the snapshot arrives, and again each time, so the stream would get nothing.
     var owesValue = false
     /// Whether the connection ends after the private bytes are sent.
     var isEnding = false

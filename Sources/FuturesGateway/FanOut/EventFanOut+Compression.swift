@@ -6,7 +6,7 @@ import Zlib
 
 /// Gzip readers. Each reads either the rings, with its own compression, or a group of ``Compression``.
 extension EventFanOut {
-    /// Queues bytes that this reader gets before anything from the rings. Nothing follows a farewell.
+    /// Queues bytes that this reader gets before anything from the rings. Drops them if the farewell is already queued.
     func enqueuePrivate(_ client: inout EventClient, _ bytes: [UInt8]) {
         guard !client.isEnding else { return }
         guard client.gzip != nil, !bytes.isEmpty else { return client.privateBytes.append(EventClient.PrivateBytes(bytes: bytes)) }

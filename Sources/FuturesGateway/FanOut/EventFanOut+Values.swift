@@ -91,11 +91,11 @@ extension EventFanOut {
         return true
     }
 
-    /// Queues the events without data between two ordinals of a ring. Returns their number. If the ring may have forgotten some of them, ends the
-    /// connection and returns nil: the reader cannot resume exactly, so it learns that something is missing when it reconnects.
+    /// Queues the events without data between two ordinals of a ring. Returns their number. If the ring may no longer have all of them, ends the
+    /// connection and returns nil. The reader cannot resume exactly then, so its next connection begins with `reset`.
     func enqueueNotices(_ client: inout EventClient, _ ring: Int, from ordinal: UInt64, to end: UInt64) -> UInt64? {
         guard ordinal >= rings[ring].view.noticesStart else {
-            self.end(&client, code: "reset", reason: "The gateway no longer has every outage that you missed; reconnect to get snapshots.")
+            self.end(&client, code: "reset", reason: "The gateway no longer has all outage events that you missed; reconnect to get snapshots.")
             return nil
         }
         let notices = rings[ring].view.notices(from: ordinal, to: end)
@@ -125,7 +125,7 @@ extension EventFanOut {
                 client.reader.subscriptions[place].awaitsValue = true
                 client.reader.subscriptions[place].needsValue = false
                 callbacks.fellBehind(client.number, subscription.ring)
-                // The socket has room for few snapshots, so a slow reader requests them one by one.
+                // The socket of a slow reader has room for few snapshots, so it gets them one by one.
                 if client.owesValue { return }
             }
         }

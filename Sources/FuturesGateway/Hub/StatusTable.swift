@@ -97,7 +97,7 @@ final class StatusTable: Sendable {
 
 /// The rows of a table as JSON.
 private struct EncodedList: Sendable {
-    /// A row without its last members, the ages, which change with time. It has no references, so that lists need no reference counts.
+    /// A row without its last members, the ages, which change with time. It has no references, so reading it changes no reference counts.
     private struct Object: Sendable {
         /// Its bytes in `text`.
         let bytes: Range<Int>
@@ -120,6 +120,7 @@ private struct EncodedList: Sendable {
             // The writer separates objects with a comma.
             let start = objects.isEmpty ? 0 : json.length + 1
             json.object { write(status, &$0) }
+            // An object has at least its two braces, so the range is never reversed.
             let withoutBrace = start..<json.length - 1
             objects.append(Object(bytes: withoutBrace, ageMs: status.feed.ageMs, unverifiedMs: status.feed.unverifiedMs))
         }
