@@ -20,7 +20,7 @@ class Book(Follower):
     def full(self, content):
         self.bids, self.asks = dict(content["bids"]), dict(content["asks"])
         if len(self.bids) != len(content["bids"]) or len(self.asks) != len(content["asks"]):
-            self.broken("a price stands twice in a full book")
+            self.broken("a price occurs twice in a snapshot")
         self.reach = tuple(number(content[side][-1][0]) for side in ("bids", "asks"))
         return content["lastUpdateId"]
 

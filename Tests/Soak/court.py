@@ -35,7 +35,7 @@ class Court:
         if len(self.chains) > 10 * MEMORY:
             self.chains.clear()
         if self.chains.setdefault((stream, base, update_id), chain) != chain:
-            self.faults.append(f"reader {reader}: {stream} was told other changes up to {update_id} than another reader")
+            self.faults.append(f"reader {reader} received other updates of {stream} up to {update_id} than another reader")
         self.agreed += 1
 
     def _sample(self, reader, stream, base, update_id, chain, top):

@@ -15,7 +15,7 @@ class Follower:
     """
 
     begins_anew = False
-    """Whether new messages come before those of the outage are known: complete data of the newest, and changes of it, all told as an outage."""
+    """Whether new messages arrive before the missed ones are known: a snapshot of the newest, then updates, all within the outage."""
 
     def __init__(self, stream):
         self.stream = stream
@@ -59,12 +59,12 @@ class Follower:
     def _update(self, data):
         if data["kind"] == "full":
             if self.connected is False:
-                self.broken("a full update came while the venue was away")
+                self.broken("a snapshot came while the venue was disconnected")
             self._complete(data)
             self.began_anew = self.in_outage and self.begins_anew
             return
         if self.needs_full:
-            self.broken("a change came before complete data")
+            self.broken("an update came before the snapshot")
         if self.in_outage and not self.began_anew:
             self.broken("a change came during an outage")
         self.position = self.delta(data["content"])
@@ -72,7 +72,7 @@ class Follower:
     def refill(self, data):
         """Complete data in place of values this reader was too slow for; of the connection it was told all the same."""
         if data["state"] == "live" and self.in_outage:
-            self.broken("a live value, and nobody told of the recovery")
+            self.broken("a snapshot was live before the recover event")
         self._complete(data)
         self.skips += 1
         self.jumps = max(0, self.jumps - 1)
@@ -83,13 +83,13 @@ class Follower:
         elif self.in_outage and not self.needs_full:
             self.position = self.delta(data["content"])
         else:
-            self.broken("a part was fetched outside of an outage")
+            self.broken("a fetch event was not a snapshot, and there was no outage")
 
     def _complete(self, data):
         before, was_valid = self.position, self.valid
         self.position = self.full(data["content"])
         if before is not None and self.position < before:
-            self.broken(f"complete data of {self.position} came after {before}")
+            self.broken(f"a snapshot of update {self.position} came after update {before}")
         self.jumps += was_valid and self.position > before
         self.needs_full = False
 

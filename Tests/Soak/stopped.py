@@ -1,7 +1,7 @@
-"""Of many readers half stop reading and some read a byte a second: what the others notice, what it costs, and what the stopped are told.
+"""Half of many readers stop reading, and some read a byte a second: the delay of the other readers, the memory, and the farewells.
 
-The time is that between the gateway's receiving an update (`receivedAt`) and a reader's having it, of readers in a process of their own, taken in
-turns with and without stopped ones so that both see the same machine.
+The delay is the time from the gateway's receipt of an update (`receivedAt`) until a reader has it. The readers run in a separate process. Rounds with
+and without stopped readers alternate, so that both see the same machine.
 """
 
 import json
@@ -120,21 +120,21 @@ def main(options):
     all_before, all_during = sorted(sum(before, [])), sorted(sum(during, []))
     growth = share(all_during, 0.99) / max(1, share(all_before, 0.99)) - 1
     rounds_of = lambda times: [round(share(delays, 0.99), 1) for delays in times]
-    print(f"load average {os.getloadavg()[0]:.1f}; p99 of {count} readers, ms: {rounds_of(before)} alone, {rounds_of(during)} beside", end=" ")
-    print(f"{stopped_count} stopped and {slow_count} slow")
-    print(f"p99 of all rounds grows by {growth * 100:.0f} %; for each stopped reader {statistics.median(grown):.0f} KiB of the gateway's, {statistics.median(kernel):.0f} KiB of the kernel's")
-    print(f"{told} of {stopped_count} stopped readers were told or cut, {ended} others were")
+    print(f"load average {os.getloadavg()[0]:.1f}; p99 of {count} readers, ms: {rounds_of(before)} alone, {rounds_of(during)} with", end=" ")
+    print(f"{stopped_count} stopped and {slow_count} slow readers")
+    print(f"p99 of all rounds increases by {growth * 100:.0f} %; each stopped reader uses {statistics.median(grown):.0f} KiB in the gateway and {statistics.median(kernel):.0f} KiB in the kernel")
+    print(f"the gateway ended the connections of {told} of {stopped_count} stopped readers and of {ended} other readers")
     gateway.end()
     venue.end()
     faults = []
     if growth >= 0.1:
-        faults.append(f"p99 of the others grows by {growth * 100:.0f} %")
+        faults.append(f"p99 of the other readers increases by {growth * 100:.0f} %")
     if max(grown) >= 512 or statistics.median(kernel) >= 512:
-        faults.append(f"{max(grown):.0f} KiB of the gateway's and {statistics.median(kernel):.0f} KiB of the kernel's for each stopped reader")
+        faults.append(f"each stopped reader uses {max(grown):.0f} KiB in the gateway and {statistics.median(kernel):.0f} KiB in the kernel")
     if told < stopped_count:
-        faults.append(f"only {told} of {stopped_count} stopped readers were told or cut")
+        faults.append(f"the gateway ended the connections of only {told} of {stopped_count} stopped readers")
     if ended:
-        faults.append(f"{ended} readers who read were cut")
+        faults.append(f"the gateway ended the connections of {ended} readers that read")
     return verdict.tell(faults)
 
 
