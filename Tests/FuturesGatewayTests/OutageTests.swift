@@ -140,9 +140,9 @@ import Testing
     @Test(arguments: ["btcusdt@bookTicker", "btcusdt@aggTrade"])
     func aReaderThatMissesMoreOutagesThanTheRingRemembersReconnects(_ stream: String) async throws {
         try await House.open(reconnectBase: .milliseconds(20), configure: { $0.events.ringEvents = 1 }) { house in
+            let later = "ethusdt@bookTicker"
             let every = try await house.client.events("streams=\(stream)")
-            let both = "streams=\(stream),ethusdt@bookTicker"
-            let paused = try await house.client.events(both)
+            let paused = try await house.client.events("streams=\(stream)")
             let before = try await paused.next("update") { $0.id != nil }
             _ = try await every.next("update") { $0.data["source"] == "websocket" }
             #expect(try await house.client.post("/events/\(paused.client)/pause").status == 200)
@@ -152,10 +152,18 @@ import Testing
                 _ = try await every.next("recover")
                 for _ in 0..<3 { _ = try await every.next("update") { $0.data["source"] == "websocket" } }
             }
+            // A second stream has no outage and changes during its pause.
+            #expect(try await house.client.post("/events/\(paused.client)/subscribe?streams=\(later)").status == 200)
+            _ = try await paused.next("update", of: later) { $0.data["source"] == "websocket" }
+            #expect(try await house.client.post("/events/\(paused.client)/pause").status == 200)
+            let other = try await house.client.events("streams=\(later)")
+            for _ in 0..<3 { _ = try await other.next("update") { $0.data["source"] == "websocket" } }
             #expect(try await house.client.post("/events/\(paused.client)/resume").status == 200)
             let told = try await paused.next("disconnect", "recover", "gap", "bye")
             #expect(told.name == "bye" && told.data["code"] == "reset", "\(told)")
-            let again = try await house.client.events(both, ["Last-Event-ID": before.id ?? ""])
+            let rest = try await paused.rest().events
+            #expect(rest.isEmpty, "nothing follows the farewell")
+            let again = try await house.client.events("streams=\(stream)", ["Last-Event-ID": before.id ?? ""])
             #expect(again.session.data["resume"] == "reset", "\(again.session)")
         }
     }
