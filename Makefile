@@ -61,8 +61,8 @@ suite-edge: unit ## Run the gateway's tests at an edge of a cluster; some fail i
 # These only compute, so they must not delay the tests beside them that wait for sockets and clocks.
 tests-FeedCore tests-FeedDialects tests-Replication tests-Rings tests-GatewayAccess tests-WebSockets tests-Tape: NICE = nice
 
-# Each of these tests runs a gateway and an exchange. With more at a time, tests time out on two processors, and the run takes as long.
-tests-FuturesGateway tests-FuturesFeed tests-EndToEnd route-tls route-threads suite-edge: export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 4
+# Each of these tests runs an exchange, most of them a gateway too. With more at a time, tests time out on two processors, and the run takes as long.
+tests-FuturesGateway tests-FuturesFeed tests-DemoExchange tests-EndToEnd route-tls route-threads suite-edge: export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 4
 
 tests-%:
 	$(NICE) $(TESTS) "^$*Tests\."

@@ -4,7 +4,7 @@ import GatewayTestSupport
 import Testing
 
 /// One TCP connection, on which HTTP may come first and a WebSocket after it.
-private final class Kept {
+final class Kept {
     let connection: RawConnection
     private var bytes: [UInt8] = []
 
