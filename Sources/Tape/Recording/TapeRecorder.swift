@@ -256,10 +256,7 @@ extension TapeRecorder {
     private func note(_ new: TapeGap) {
         text.breakOff()
         state.missed &+= new.events ?? 0
-        guard var gap else { return gap = new }
-        gap.to = max(gap.to, new.to)
-        if let events = new.events { gap.events = gap.events.map { $0 &+ events } }
-        self.gap = gap
+        gap = gap?.extended(by: new) ?? new
     }
 
     private func end(_ gap: TapeGap, at time: Int64) {
