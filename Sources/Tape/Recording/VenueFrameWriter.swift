@@ -22,6 +22,8 @@ final class VenueFrameWriter {
     private var hour: (number: Int64, text: String) = (.min, "")
     /// The files of the current hour, to limit their number if a venue sends ever new names.
     private var hourNames: Set<String> = []
+    /// The files of the current hour whose last member is known to be complete.
+    private var wholeNames: Set<String> = []
     private(set) var trouble: TapeError?
     private(set) var storedBytes = 0
     /// Messages lost since this was last read.
@@ -69,7 +71,7 @@ final class VenueFrameWriter {
     /// `2026112309`
     private func hourText(_ nanoseconds: Int64) -> String {
         let number = nanoseconds / 3_600_000_000_000
-        if hour.number != number { (hour, hourNames) = ((number, FrameFile.hour(number)), []) }
+        if hour.number != number { (hour, hourNames, wholeNames) = ((number, FrameFile.hour(number)), [], []) }
         return hour.text
     }
 
@@ -93,17 +95,48 @@ final class VenueFrameWriter {
             guard storedBytes + member.count <= mostBytes else {
                 throw TapeError(.full, "the venue's messages of this hour exceed tape-frames-bytes; raise it")
             }
-            let (file, before) = (try storage.open(name), try storage.size(of: name))
+            let file = try storage.open(name)
+            if !wholeNames.contains(name) { try cut(name, file) }
+            let before = try storage.size(of: name)
+            wholeNames.remove(name)
             do throws(TapeError) { try file.append(member) } catch {
                 try? file.truncate(to: before)
                 throw error
             }
+            wholeNames.insert(name)
             storedBytes += member.count
             trouble = nil
         } catch {
             (trouble, retryAt) = (error, now + TapeRecorder.patience)
             lost += file.lines
         }
+    }
+
+    /// Removes the last member if its writing was interrupted, for example by a kill. Readers could not read anything after it.
+    private func cut(_ name: String, _ file: any TapeFile) throws(TapeError) {
+        let size = try storage.size(of: name)
+        // Fewer bytes than a header are the beginning of the first member.
+        var end = size < GzipChecksum.header.count ? 0 : size
+        while end > 0, let start = try lastMember(of: name, before: end) {
+            let whole = Gunzip.wholeLength(try storage.read(name, at: start, count: end - start))
+            end = start + whole
+            if whole > 0 { break }
+        }
+        if end < size { try file.truncate(to: end) }
+    }
+
+    /// Where the last member before `end` begins; nil if this program wrote none.
+    private func lastMember(of name: String, before end: Int) throws(TapeError) -> Int? {
+        let header = GzipChecksum.header
+        var (start, length) = (end, Self.memberBytes)
+        while start > 0 {
+            start = max(0, end - length)
+            let bytes = try storage.read(name, at: start, count: end - start)
+            let places = bytes.indices.dropLast(header.count - 1)
+            if let place = places.last(where: { bytes[$0] == header[0] && bytes[$0...].starts(with: header) }) { return start + place }
+            length *= 8
+        }
+        return nil
     }
 
     /// Removes files that are too old or too large, once a minute and whenever the next member might not fit.
