@@ -96,6 +96,23 @@ import Testing
         #expect(read.breaks == 2)
     }
 
+    @Test func aClockThatIsSetBackDoesNotProlongTheWaitForTheDisk() throws {
+        let storage = MemoryStorage()
+        let recorder = try TapeRecorder(storage)
+        var events = Events()
+        let before = events.some(10)
+        recorder.write(before)
+        storage.fill()
+        recorder.write(events.some(10))
+        #expect(recorder.state.trouble != nil)
+        storage.empty()
+        events.at -= 7_200_000
+        let after = events.some(10)
+        recorder.write(after)
+        #expect(recorder.state.trouble == nil)
+        #expect(try TapeReader(storage).everything().events.map(\.core) == (before + after).map(\.core))
+    }
+
     @Test func aFullDiskCostsNothingThatIsOnTheTape() throws {
         let storage = MemoryStorage()
         let recorder = try TapeRecorder(storage)

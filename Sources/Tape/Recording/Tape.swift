@@ -66,17 +66,17 @@ package final class Tape: Sendable {
     }
 
     private func run() {
-        var (recorder, retryAt, trouble): (TapeRecorder?, Int64, TapeError?) = (nil, .min, nil)
+        var (recorder, pause, trouble): (TapeRecorder?, Pause, TapeError?) = (nil, Pause(), nil)
         // The records that were lost because the tape could not be opened.
         var unopened: TapeGap?
         while true {
-            if recorder == nil, clock() >= retryAt {
+            if recorder == nil, pause.isOver(after: TapeRecorder.patience, at: clock()) {
                 do throws(TapeError) {
                     recorder = try open()
                     // Without it, the next record would claim to continue the previous feed's last one.
                     if let unopened { recorder?.take(HandOver.Batch(gap: unopened), isHurried: false, now: clock()) }
                 } catch {
-                    retryAt = clock() + TapeRecorder.patience
+                    pause.begin(at: clock())
                     state.withLockedValue { ($0.reading.trouble, $0.reading.troubleSince) = (error, $0.reading.troubleSince ?? self.clock()) }
                 }
             }

@@ -6,8 +6,8 @@ final class VenueFrameWriter {
     private struct File {
         var text: [UInt8] = []
         var lines: UInt64 = 0
-        /// When the first of these lines was added, ms since 1970 UTC.
-        var since: Int64
+        /// Begins with the first of these lines.
+        var pause = Pause()
     }
 
     private let storage: TapeDirectory
@@ -16,8 +16,8 @@ final class VenueFrameWriter {
     private let mostBytes: Int
     private var files: [String: File] = [:]
     private var isOpen = false
-    private var retryAt = Int64.min
-    private var cleanedAt = Int64.min
+    /// The waits after a failure of the disk, and after files were removed.
+    private var (failure, cleaning) = (Pause(), Pause())
     /// The hour of the most recent file names.
     private var hour: (number: Int64, text: String) = (.min, "")
     /// The files of the current hour, to limit their number if a venue sends ever new names.
@@ -58,8 +58,9 @@ final class VenueFrameWriter {
             return
         }
         hourNames.insert(name)
-        var file = files[name] ?? File(since: nanoseconds / 1_000_000)
+        var file = files[name] ?? File()
         files[name] = nil
+        if file.lines == 0 { file.pause.begin(at: nanoseconds / 1_000_000) }
         file.text += "\(nanoseconds) ".utf8
         // A line break between two members of an object has no meaning, and would end the line.
         if text.contains(UInt8(ascii: "\n")) { file.text += text.filter { $0 != UInt8(ascii: "\n") } } else { file.text += text }
@@ -78,14 +79,14 @@ final class VenueFrameWriter {
     /// Writes text that was collected for long enough, or all of it.
     func flush(isEnd: Bool, now: Int64) {
         clean(now)
-        for (name, file) in files where isEnd || file.text.count >= Self.memberBytes || now - file.since >= Self.patience {
+        for (name, file) in files where isEnd || file.text.count >= Self.memberBytes || file.pause.isOver(after: Self.patience, at: now) {
             files[name] = nil
             write(file, name, now)
         }
     }
 
     private func write(_ file: File, _ name: String, _ now: Int64) {
-        guard now >= retryAt else { return lost += file.lines }
+        guard failure.isOver(after: TapeRecorder.patience, at: now) else { return lost += file.lines }
         do throws(TapeError) {
             if !isOpen {
                 try storage.make()
@@ -107,7 +108,8 @@ final class VenueFrameWriter {
             storedBytes += member.count
             trouble = nil
         } catch {
-            (trouble, retryAt) = (error, now + TapeRecorder.patience)
+            trouble = error
+            failure.begin(at: now)
             lost += file.lines
         }
     }
@@ -141,8 +143,8 @@ final class VenueFrameWriter {
 
     /// Removes files that are too old or too large, once a minute and whenever the next member might not fit.
     private func clean(_ now: Int64) {
-        guard cleanedAt == .min || now - cleanedAt >= 60_000 || storedBytes + (4 << 20) > mostBytes && now - cleanedAt >= 1_000 else { return }
-        cleanedAt = now
+        guard cleaning.isOver(after: storedBytes + (4 << 20) > mostBytes ? 1_000 : 60_000, at: now) else { return }
+        cleaning.begin(at: now)
         guard let found = try? storage.files() else { return }
         let kept = found.compactMap { FrameFile($0.name, bytes: $0.bytes) }
         var sum = kept.reduce(0) { $0 + $1.bytes }
