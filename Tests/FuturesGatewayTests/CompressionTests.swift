@@ -197,7 +197,7 @@ struct CompressionTests {
         }
     }
 
-    private static func liquidation(_ price: Int) -> String {
+    static func liquidation(_ price: Int) -> String {
         let time = Int64(Date().timeIntervalSince1970 * 1000) + Int64(price)
         return #"{"stream":"btcusdt@forceOrder","data":{"e":"forceOrder","E":\#(time),"o":{"s":"BTCUSDT","S":"SELL","o":"LIMIT","f":"IOC","#
             + #""q":"0.010","p":"\#(price).0","ap":"\#(price).0","X":"FILLED","l":"0.010","z":"0.010","T":\#(time)}}}"#

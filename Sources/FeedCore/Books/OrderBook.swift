@@ -209,7 +209,7 @@ struct OrderBook: Sendable {
         if refill.isRequested || !refill.events.isEmpty || isThin { Self.keep(event, in: &refill.events) }
     }
 
-    /// Adds an event to those that wait for a snapshot. Of many, the older half is dropped: a snapshot that is yet to be sent includes it.
+    /// Adds an event to the events that wait for a snapshot. Of many, the older half is dropped: a snapshot that is yet to be sent includes it.
     private static func keep(_ event: DepthLevels, in events: inout [DepthLevels]) {
         if events.count >= bufferLimit { events.removeFirst(events.count / 2) }
         events.append(event)

@@ -63,7 +63,7 @@ extension EventFanOut {
         }
         if !client.reader.subscriptions[place].awaitsValue {
             guard sendBefore(&client, now) == .open else { return .ended }
-            // If every message counts, the snapshot must not replace those that the reader has yet to read.
+            // If every message counts, the snapshot must not replace the events that the reader has yet to read.
             let subscription = client.reader.subscriptions[place]
             let isBehind = subscription.isPaused || subscription.cursor < rings[value.ring].view.endOrdinal
             if isBehind, rings[value.ring].name.mergeRule == .append { return .open }
