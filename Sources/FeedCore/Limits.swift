@@ -175,8 +175,8 @@ extension LineHealth {
 }
 
 extension OrderBook {
-    /// If this many events arrive without a snapshot, none will arrive.
-    static let bufferLimit = 10_000
+    /// The maximum number of events that wait for a snapshot. Half of them must span the time from a request to its answer: at 100 ms, 300 are 30 s.
+    static let bufferLimit = 600
 }
 
 extension Punctuality {

@@ -81,6 +81,8 @@ public struct SocketLimits: Sendable {
     package var messageBytes = 64 << 10
     /// The maximum size in bytes of the answers that wait for a client that does not read. Beyond it the socket is closed.
     package var answerBytes = 128 << 10
+    /// The same for the first messages of its streams, of which a book's has up to some hundred KiB.
+    package var firstBytes = 16 << 20
     /// The time between two pings, as at the venue.
     package var pingInterval = Duration.seconds(180)
     /// How long a client may answer no ping, as at the venue.

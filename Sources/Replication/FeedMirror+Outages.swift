@@ -101,6 +101,7 @@ extension FeedMirror {
         let missed: UInt64? = method == .continuous ? 0 : nil
         let recovery = FeedRecovery(error: nil, method: method, downMs: downMs, missed: missed)
         tell(name, id, .recovered(recovery), view.streams[name]?.state ?? .live)
+        view.streams[name]?.ownReturn = OwnReturn(at: id.sequence, recovery: recovery)
     }
 
     private mutating func note(_ name: FuturesServiceStreamName, _ kind: StreamIncident.Kind, _ detail: String) {

@@ -2,6 +2,13 @@ package import FeedCore
 import FeedDialects
 import Rings
 
+/// The end of an outage that only this node had, because the log was silent.
+package struct OwnReturn: Sendable {
+    /// The number of the event before it.
+    package let at: UInt64
+    package let recovery: FeedRecovery
+}
+
 /// A stream as the log reports it, and as this node reported it to its readers.
 package struct MirroredStream: Sendable {
     package let name: FuturesServiceStreamName
@@ -10,6 +17,8 @@ package struct MirroredStream: Sendable {
     package internal(set) var isLost = false
     /// The number of the event with which this node reported an outage to its readers that is not in the log; nil if there is none.
     package internal(set) var cutAt: UInt64?
+    /// The end of the last such outage, and the number of the event before it; nil if there was none.
+    package internal(set) var ownReturn: OwnReturn?
     /// The last verification before the outage, if this node reported the outage before the log did; nil otherwise.
     var cutSince: Instant?
     /// Whether a new writer took over and has not reported the stream's state yet.

@@ -55,6 +55,8 @@ package final class GatherList {
     /// The streams with events to gather, the one with the lowest sequence first.
     private let heap = UnsafeMutablePointer<Next>.allocate(capacity: mostStreams)
     private var heapCount = 0
+    /// The first event that the reader lacks and does not get now, because it has paused the stream, waits for a snapshot, or its turn comes later.
+    /// Events from there on are sent without id, because an id says that the reader has everything up to it.
     private var idFloor = UInt64.max
     /// How many events the last `advance` passed.
     package var advanced: UInt64 { passed }
@@ -106,19 +108,15 @@ package final class GatherList {
         for end in bareEnds { end.deallocate() }
     }
 
-    /// The first event that the reader has missed and does not get now, because it has paused the stream, waits for a snapshot, or its turn comes
-    /// later. From there on events are sent without id, because an id says that the reader has everything up to it.
-    package func idFloor(_ reader: ReaderCursors, _ rings: borrowing Slab<FollowedRing>) -> UInt64 {
-        var floor = UInt64.max
-        for place in reader.subscriptions.indices { floor = min(floor, hidden(reader.subscriptions[place], rings)) }
-        return floor
+    /// Whether the reader has every event of its streams, or a snapshot instead. Only then may a snapshot have an id.
+    package func hasEverything(_ reader: ReaderCursors, _ rings: borrowing Slab<FollowedRing>) -> Bool {
+        reader.subscriptions.indices.allSatisfy { firstMissing(reader.subscriptions[$0], rings) == .max }
     }
 
-    private func hidden(_ subscription: ReaderCursors.Subscription, _ rings: borrowing Slab<FollowedRing>) -> UInt64 {
+    /// The first event of a stream that the reader lacks; 0 if it needs a snapshot.
+    private func firstMissing(_ subscription: ReaderCursors.Subscription, _ rings: borrowing Slab<FollowedRing>) -> UInt64 {
         if subscription.awaitsValue || subscription.needsValue { return 0 }
-        guard subscription.isPaused || subscription.isHeld, rings.contains(subscription.ring),
-            subscription.cursor < rings[subscription.ring].view.endOrdinal
-        else { return .max }
+        guard rings.contains(subscription.ring), subscription.cursor < rings[subscription.ring].view.endOrdinal else { return .max }
         return subscription.cursor < rings[subscription.ring].view.firstOrdinal ? 0 : rings[subscription.ring].view[subscription.cursor].sequence
     }
 
@@ -139,7 +137,7 @@ package final class GatherList {
         for place in 0..<min(reader.subscriptions.count, Self.mostStreams) {
             let subscription = reader.subscriptions[place]
             guard !subscription.isPaused, !subscription.awaitsValue, !subscription.isHeld, rings.contains(subscription.ring) else {
-                idFloor = min(idFloor, hidden(subscription, rings))
+                idFloor = min(idFloor, firstMissing(subscription, rings))
                 continue
             }
             add(subscription, place, rings[subscription.ring])

@@ -80,4 +80,14 @@ package struct ReaderCursors {
         }
         return nil
     }
+
+    /// The index after the stream that `nextFallen` found last.
+    private var turn = 0
+
+    /// The same, but the search begins behind the stream that was found last, so that each has its turn.
+    package mutating func nextFallen(_ rings: borrowing Slab<FollowedRing>) -> Int? {
+        let place = firstFallen(from: turn, rings) ?? firstFallen(from: 0, rings)
+        if let place { turn = place + 1 }
+        return place
+    }
 }

@@ -89,6 +89,7 @@ package struct Ring: ~Copyable {
             carriesData: carriesData,
             eventTime: eventTime)
         view.extent.endOrdinal += 1
+        if !carriesData { view.extent.noticesEnd = view.endOrdinal }
         return view.bytes == memory && view.goneNotices.last?.ordinal == gone
     }
 

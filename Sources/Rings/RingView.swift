@@ -50,6 +50,8 @@ package struct RingView: @unchecked Sendable {
         package internal(set) var firstOrdinal: UInt64 = 0
         /// One past the newest.
         package internal(set) var endOrdinal: UInt64 = 0
+        /// One past the newest event without data that was ever appended.
+        package internal(set) var noticesEnd: UInt64 = 0
         var endOffset: UInt64 = 0
     }
 

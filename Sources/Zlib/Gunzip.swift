@@ -4,9 +4,19 @@ import CZlib
 package enum Gunzip {
     /// The decompressed bytes of a file; nil if it is damaged or truncated, or if memory is short.
     package static func bytes(_ file: [UInt8]) -> [UInt8]? {
-        var (input, bytes) = (file, [UInt8]())
+        var bytes: [UInt8] = []
+        let whole = read(file) { bytes += $0 }
+        return whole > 0 && whole == file.count ? bytes : nil
+    }
+
+    /// How many bytes at the beginning of a file are complete members.
+    package static func wholeLength(_ file: [UInt8]) -> Int { read(file) { _ in } }
+
+    /// Calls `take` with the decompressed bytes, and returns how many bytes at the beginning are complete members.
+    private static func read(_ file: [UInt8], _ take: (ArraySlice<UInt8>) -> Void) -> Int {
+        var (input, whole) = (file, 0)
         var stream = z_stream()
-        guard cz_gzip_inflate_init(&stream) == Z_OK else { return nil }
+        guard cz_gzip_inflate_init(&stream) == Z_OK else { return 0 }
         defer { inflateEnd(&stream) }
         var output = [UInt8](repeating: 0, count: 1 << 20)
         var result = Z_OK
@@ -18,9 +28,10 @@ package enum Gunzip {
                     (stream.next_out, stream.avail_out) = (output.baseAddress, UInt32(output.count))
                     result = inflate(&stream, Z_NO_FLUSH)
                 }
-                bytes += output.prefix(output.count - Int(stream.avail_out))
+                take(output.prefix(output.count - Int(stream.avail_out)))
+                if result == Z_STREAM_END { whole = input.count - Int(stream.avail_in) }
             }
         }
-        return result == Z_STREAM_END ? bytes : nil
+        return whole
     }
 }

@@ -138,6 +138,20 @@ import Testing
         #expect(setup.passed == ["8"])
     }
 
+    /// Update numbers are those of all symbols, so REST may have a number that this book's messages have not reached.
+    @Test func theMessageThatReachesTheLevelsOfALaterSnapshotIsPassedOn() {
+        var setup = Setup(.depth(symbol: Self.btc))
+        setup.receive(.depth([bookEvent(4, 5, 6)]), "6")
+        setup.answerFetches(.depth([bookSnapshot(5)]))
+        setup.core.forgetEffects()
+        setup.core.step(.refetch(setup.name))
+        setup.answerFetches(.depth([bookSnapshot(10, bids: [(99, 5)])]))
+        setup.receive(.depth([bookEvent(6, 7, 8, bids: [(99, 5)])]), "8")
+        #expect(setup.passed == ["8"])
+        setup.receive(.depth([bookEvent(8, 11, 11)]), "11")
+        #expect(setup.passed == ["8", "11"])
+    }
+
     @Test func missingTradesAreReportedInsteadOfPapered() {
         var setup = Setup(.aggregateTrade(symbol: Self.btc), backfillLimit: 100)
         setup.answerFetches(Self.trade(1))

@@ -240,6 +240,15 @@ import Testing
         #expect(book.levels().bids == bookLevels([(96, 1), (95, 3), (94, 1), (93, 1)]))
     }
 
+    /// While the venue refuses requests, no snapshot arrives for many minutes.
+    @Test func aBookThatWaitsForASnapshotKeepsOnlyTheNewestEvents() {
+        var book = OrderBook(limit: 4)
+        for id in 1...2_000 as ClosedRange<UInt64> { #expect(book.receive(bookEvent(id - 1, id, id)) == .buffered(isFirst: id == 1)) }
+        #expect(book.adopt(bookSnapshot(1)) == .tooOld)
+        #expect(book.adopt(bookSnapshot(1_800)) == .built)
+        #expect(book.lastUpdateID == 2_000)
+    }
+
     @Test func aCompleteBookTakesTheLevelsOfASnapshotThatWasRequestedForIt() {
         var book = OrderBook(limit: 4)
         _ = book.receive(bookEvent(0, 1, 5))

@@ -9,7 +9,7 @@ import Testing
     private static let length: Int64 = 60_000
     private static let venue = VenueRESTTests.venue
 
-    private static func bar(_ number: Int64, trades: UInt64? = nil, isClosed: Bool = true) -> Kline {
+    private static func bar(_ number: Int64, of length: Int64 = 60_000, trades: UInt64? = nil, isClosed: Bool = true) -> Kline {
         Kline(
             openTime: number * length, closeTime: (number + 1) * length - 1, open: "1", high: "2", low: "0.5", close: "1.5", volume: "10",
             quoteVolume: "15", tradeCount: trades ?? UInt64(number), takerBuyVolume: "4", takerBuyQuoteVolume: "6", isClosed: isClosed)
@@ -27,10 +27,10 @@ import Testing
     }
 
     private static func ask(
-        _ bars: [Kline], _ query: [(String, String)], now: Int64, fetched: Int64? = nil, believesSilence: Bool = false,
+        _ bars: [Kline], _ query: [(String, String)], interval: String = "1m", now: Int64, fetched: Int64? = nil, believesSilence: Bool = false,
         _ kept: (VenueRelay) -> [UInt8]?
     ) -> VenueRendering? {
-        let items = [("symbol", "BTCUSDT"), ("interval", "1m")] + query
+        let items = [("symbol", "BTCUSDT"), ("interval", interval)] + query
         guard case .stream(let reading)? = VenueRESTTests.answer("/fapi/v1/klines", items, now: now) else { return nil }
         let content = FuturesServiceFeedContent(
             streamName: reading.name, id: EventID(epoch: 1, sequence: 1), kind: .full, state: .live, source: .websocket, eventTime: nil,
@@ -95,6 +95,20 @@ import Testing
         #expect(lacks(rendering(Array(bars.suffix(500)), 600, "[]")), "the venue's older block came empty")
         #expect(lacks(rendering([bars[600]], 499)), "the venue's snapshot came empty")
         #expect(!lacks(rendering([bars[600]], 1)))
+    }
+
+    @Test func monthsBeforeTheFirstOneOfTheStreamAreLeftToTheVenue() {
+        let month: Int64 = 30 * 86_400_000
+        let bars = (600...603).map { Self.bar($0, of: month, isClosed: $0 < 603) }
+        for (end, isComplete) in [(600, false), (601, true)] as [(Int64, Bool)] {
+            let query = [("limit", "2"), ("endTime", "\(end * month)")]
+            let rendering = Self.ask(bars, query, interval: "1M", now: 603 * month + 5) { _ in nil }
+            if case .body(let body, _)? = rendering {
+                #expect(isComplete && String(decoding: body, as: UTF8.self) == Self.truth(bars, start: nil, end: end * month, limit: 2))
+            } else {
+                #expect(!isComplete)
+            }
+        }
     }
 
     /// The venue's clock comes from its data, which may be a minute ahead.

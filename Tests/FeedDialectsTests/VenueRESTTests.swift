@@ -79,6 +79,15 @@ import Testing
         #expect(period?.keep.end(from: noon + 90_000) == noon + 300_000)
     }
 
+    /// The next client would receive the open bar of the previous one as its last row.
+    @Test func anAnswerWithBarsIsNotKeptBeyondTheEndOfTheOpenOne() {
+        let monday: Int64 = 1_763_942_400_000
+        let keep = Self.reading("/fapi/v1/klines", [("symbol", "BTCUSDT"), ("interval", "1m")])?.instead.keep
+        #expect(keep?.end(from: monday + 20_000) == monday + 21_000)
+        #expect(keep?.end(from: monday + 59_600) == monday + 60_000)
+        #expect(VenueKeep.bar(7 * 86_400_000).end(from: monday - 4_000) == monday, "weeks since 1970 begin on Thursday")
+    }
+
     @Test func anAnswerThatIsEmptyOrLacksTheNewestRowIsNotKeptForLong() {
         let period: Int64 = 300_000
         let noon = 1_763_640_000_000 / period * period

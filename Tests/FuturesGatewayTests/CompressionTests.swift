@@ -1,4 +1,7 @@
 import DemoExchange
+import FeedCore
+import Foundation
+import FuturesFeed
 import GatewayTestSupport
 import Testing
 
@@ -158,6 +161,46 @@ struct CompressionTests {
                 _ = try await beating.next("heartbeat")
             }
         }
+    }
+
+    @Test func anOutageIsReportedOnceAlsoIfTheContentIsSentAgain() async throws {
+        let stream = "btcusdt@bookTicker"
+        try await House.open(reconnectBase: .milliseconds(20)) { house in
+            let reader = try await house.client.events("streams=\(stream)", Self.gzip)
+            for _ in 0..<3 { _ = try await reader.next("update") { $0.data["source"] == "websocket" } }
+            house.exchange.dropConnections()
+            _ = try await reader.next("recover")
+            for _ in 0..<3 { _ = try await reader.next("update") { $0.data["source"] == "websocket" } }
+            await house.onHub { $0.receiveContent(of: .bookTicker(symbol: "BTCUSDT")) }
+            for _ in 0..<3 {
+                let next = try await reader.next("update", "disconnect", "recover")
+                #expect(next.name == "update")
+            }
+        }
+    }
+
+    /// Liquidations are rare: no other event causes a turn of the reader.
+    @Test func whatWaitsForItsGroupIsSentWhenAReaderLeavesAStream() async throws {
+        let (kept, left) = ("btcusdt@forceOrder", "ethusdt@forceOrder")
+        try await House.open(configure: { $0.events.compressionWindow = .seconds(60) }) { house in
+            house.exchange.setStalled(true)
+            let other = try await house.client.events("streams=\(kept),\(left)")
+            try await house.awaitSubscription(to: kept, left)
+            let reader = try await house.client.events("streams=\(kept),\(left)&heartbeat=60", Self.gzip)
+            // The group may compress the first event at once, but not the second one.
+            for price in 1...2 {
+                house.exchange.inject(Self.liquidation(price))
+                _ = try await other.next("update", of: kept) { $0.rows.last?["price"]?.text == "\(price).0" }
+            }
+            #expect(try await house.client.post("/events/\(reader.client)/unsubscribe?streams=\(left)").status == 200)
+            _ = try await reader.next("update", of: kept) { $0.rows.last?["price"]?.text == "2.0" }
+        }
+    }
+
+    static func liquidation(_ price: Int) -> String {
+        let time = Int64(Date().timeIntervalSince1970 * 1000) + Int64(price)
+        return #"{"stream":"btcusdt@forceOrder","data":{"e":"forceOrder","E":\#(time),"o":{"s":"BTCUSDT","S":"SELL","o":"LIMIT","f":"IOC","#
+            + #""q":"0.010","p":"\#(price).0","ap":"\#(price).0","X":"FILLED","l":"0.010","z":"0.010","T":\#(time)}}}"#
     }
 
     @Test func aGzipReaderThatStopsComesBackToTheLatestOrIsSentOff() async throws {

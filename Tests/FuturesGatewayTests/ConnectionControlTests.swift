@@ -1,4 +1,6 @@
 import DemoExchange
+import FeedCore
+import FuturesFeed
 import GatewayTestSupport
 import Testing
 
@@ -30,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func noTradeIsLostOrSeenTwiceOverAPause() async throws {
+    @Test(arguments: [false, true]) func noTradeIsLostOrSeenTwiceOverAPause(completesContent: Bool) async throws {
         try await House.open { house in
             let stream = "btcusdt@aggTrade"
             let reader = try await house.client.events("streams=\(stream)")
@@ -40,6 +42,8 @@ import Testing
             _ = try await house.client.post("/events/\(reader.client)/pause?streams=\(stream)")
             let atPause = try await house.client.sequence(of: stream)
             for _ in 0..<4 { _ = try await witness.next("update") { $0.sequence > atPause } }
+            // The hub sends readers a snapshot when the stream's content is complete again.
+            if completesContent { await house.onHub { $0.receiveContent(of: .aggregateTrade(symbol: "BTCUSDT")) } }
             _ = try await house.client.post("/events/\(reader.client)/resume?streams=\(stream)")
             let atResume = try await house.client.sequence(of: stream)
             var read: UInt64 = 0

@@ -276,6 +276,29 @@ import Testing
         }
     }
 
+    /// The end of such an outage has the number of the last event, which the reader has.
+    @Test func aReaderThatWasAwayAtTheEndOfAnEdgesOutageIsToldOfIt() async throws {
+        let stream = "btcusdt@forceOrder"
+        try await Nodes.open { nodes in
+            nodes.exchange.setStalled(true)
+            let changes = nodes.exchange.changes()
+            let reader = try await nodes.edges[0].events("streams=\(stream)")
+            for await change in changes {
+                if case .subscribed(let names) = change, names.contains(stream) { break }
+            }
+            nodes.exchange.inject(CompressionTests.liquidation(1))
+            let id = try #require(try await reader.next("update").id)
+            nodes.log.freeze()
+            _ = try await reader.next("status") { $0.data["state"] == "stale" }
+            nodes.log.freeze(false)
+            _ = try await reader.next("status") { $0.data["state"] == "live" }
+            let again = try await nodes.edges[0].events("streams=\(stream)&lastEventId=\(id)")
+            #expect(again.session.data["resume"] == "exact" && again.session.data["replayed"] == 2)
+            #expect(try await again.next().name == "recover")
+            #expect(try await again.next().data["state"] == "live")
+        }
+    }
+
     /// A new ingest listens only once its feed has begun.
     @Test func aDemandThatNoIngestHearsIsRepeatedSoon() async throws {
         try await Nodes.open { nodes in

@@ -90,6 +90,18 @@ struct PaceTests {
         }
     }
 
+    @Test func aPacedReaderIsToldOfAnOutageAtOnce() async throws {
+        try await House.open { house in
+            let paced = try await house.client.events("streams=btcusdt@bookTicker&maxRate=0.01")
+            let every = try await house.client.events("streams=btcusdt@bookTicker")
+            for reader in [paced, every] { _ = try await reader.next("fetch", "update") }
+            for _ in 0..<3 { _ = try await every.next("update") { $0.data["source"] == "websocket" } }
+            await house.exchange.stop()
+            _ = try await paced.next("disconnect")
+            _ = try await paced.next("status") { $0.data["state"] == "recovering" }
+        }
+    }
+
     @Test(arguments: ["0", "-1", "nan", "1e3", "101", "fast", ""])
     func aRateOutOfBoundsIsRefused(_ rate: String) async throws {
         try await House.open { house in

@@ -194,6 +194,44 @@ struct ResumeTests {
             #expect(try await again.next("update", of: "btcusdt@aggTrade").sequence == hidden.sequence)
         }
     }
+
+    /// The snapshot of a stream whose latest value is enough comes first. With an id it would say that the reader has the trades, too.
+    @Test func anIDAfterAPauseComesBehindTheTradesOfThePause() async throws {
+        let (quotes, trades) = ("btcusdt@bookTicker", "btcusdt@aggTrade")
+        try await House.open { house in
+            let reader = try await house.client.events("streams=\(quotes),\(trades)")
+            let witness = try await house.client.events("streams=\(quotes),\(trades)")
+            for stream in [quotes, trades] { _ = try await reader.next("update", of: stream) }
+            #expect(try await house.client.post("/events/\(reader.client)/pause").status == 200)
+            let atPause = try await house.client.sequence(of: trades)
+            let missed = try await witness.next("update", of: trades) { $0.sequence > atPause }.sequence
+            _ = try await witness.next("update", of: quotes) { $0.sequence > missed }
+            #expect(try await house.client.post("/events/\(reader.client)/resume").status == 200)
+            let told = try await reader.all { $0.id.flatMap(ServerEvent.sequence) ?? 0 >= missed }
+            #expect(told.contains { $0.stream == trades && $0.sequence == missed }, "\(told)")
+        }
+    }
+
+    @Test func aPacedReaderThatResumesGetsEveryEventThatIsCounted() async throws {
+        let stream = "btcusdt@bookTicker"
+        try await House.open { house in
+            house.exchange.setStalled(true)
+            let every = try await house.client.events("streams=\(stream)")
+            _ = try await every.next("fetch", "update")
+            try await house.awaitSubscription(to: stream)
+            house.exchange.inject(PaceTests.ticker(1))
+            let id = try #require(try await every.next("update").id)
+            for round in 2...60 {
+                house.exchange.inject(PaceTests.ticker(round))
+                _ = try await every.next("update") { $0.content["bidPrice"]?.text == "\(round).00" }
+            }
+            let paced = try await house.client.events("streams=\(stream)&maxRate=0.02", ["Last-Event-ID": id])
+            #expect(paced.session.data["resume"] == "exact")
+            let count = try #require(paced.session.data["replayed"]?.integer)
+            #expect(count >= 59)
+            for _ in 0..<count { _ = try await paced.next() }
+        }
+    }
 }
 
 /// A small generator with a seed.

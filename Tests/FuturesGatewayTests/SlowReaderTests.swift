@@ -129,6 +129,34 @@ import Testing
         }
     }
 
+    /// It counts the events that it has missed, and would wait for those that a snapshot replaced.
+    @Test func aReaderThatIsTooSlowForWhatItMissedReconnects() async throws {
+        let stream = "!miniTicker@arr"
+        try await House.open { house in
+            house.exchange.setStalled(true)
+            let fast = try await house.client.events("streams=\(stream)")
+            _ = try await fast.next("fetch", "update")
+            try await house.awaitSubscription(to: stream)
+            func inject(_ rounds: ClosedRange<Int>) async throws -> String? {
+                var first: String?
+                for round in rounds {
+                    house.exchange.inject(Self.miniTickers(round: round, symbols: 2_000))
+                    let id = try await fast.next("update") { $0.rows.last?["lastPrice"]?.text == "\(round).00" }.id
+                    first = first ?? id
+                }
+                return first
+            }
+            let id = try #require(try await inject(1...21))
+            let slow = try await house.client.events("streams=\(stream)", ["Last-Event-ID": id], receiveBuffer: 4096)
+            try await slow.connection.setReading(false)
+            #expect(slow.session.data["resume"] == "exact" && slow.session.data["replayed"]?.integer ?? 0 >= 20)
+            _ = try await inject(22...80)
+            try await slow.connection.setReading(true)
+            let last = try await slow.next("bye", "update") { $0.name == "bye" || $0.rows.last?["lastPrice"]?.text == "80.00" }
+            #expect(last.name == "bye" && last.data["code"] == "reset", "\(last.name)")
+        }
+    }
+
     @Test func aReaderThatStopsIsSentOffOnce() async throws {
         let stream = "!miniTicker@arr"
         try await House.open { house in

@@ -8,7 +8,7 @@ import Testing
         "\"\u{1}\"",
         #""\x""#, #""\ud800""#, #""\udc00""#, #""\ud800\u0041""#, "1 2", "{a:1}",
         String(repeating: "[", count: 17) + String(repeating: "]", count: 17), "\"\\",
-        #""\u12""#,
+        #""\u12""#, "-", "--1", "-01", "[01]", "1e", "1e+", "1.e1", "1-2", "1.2.3", "1e2e3",
     ])
     func whatIsNoJSONIsRefused(text: String) { #expect(StrictJSON(text.utf8) == nil) }
 
@@ -25,6 +25,19 @@ import Testing
         #expect(StrictJSON("-9223372036854775808".utf8)?.integer == .min)
         #expect(StrictJSON("-9223372036854775809".utf8)?.integer == nil)
         #expect(StrictJSON("1e400".utf8)?.seconds == nil)
+    }
+
+    @Test(arguments: ["0", "-0", "10", "-1.05", "0e0", "1E+2", "1.5e-10"]) func aNumberKeepsItsText(text: String) {
+        #expect(StrictJSON(text.utf8) == .number(text))
+    }
+
+    /// One message of a client may contain tens of thousands of them.
+    @Test func numbersTakeHardlyLongerThanStrings() {
+        func time(_ element: String) -> Duration {
+            let text = Array("[\(Array(repeating: element, count: 10_000).joined(separator: ","))]".utf8)
+            return (0..<3).map { _ in ContinuousClock().measure { #expect(StrictJSON(text) != nil) } }.min() ?? .zero
+        }
+        #expect(time("1") < time("\"1\"") * 4)
     }
 
     /// Whatever bytes come, nothing traps.

@@ -26,4 +26,22 @@ import Testing
             #expect(!notes.contains { cursor[keyPath: $0] } && cursor.ring == 268_435_455)
         }
     }
+
+    /// If the first stream has fallen behind again when its snapshot is sent, the others would wait forever.
+    @Test func streamsThatNeedASnapshotTakeTurns() throws {
+        var rings = Slab<FollowedRing>()
+        var reader = ReaderCursors(format: .events)
+        for (place, symbol) in ["BTCUSDT", "ETHUSDT", "BNBUSDT"].enumerated() {
+            let ring = Ring(floor: 0, maximumBytes: 1 << 20, maximumEvents: 100, maximumAge: .max)
+            rings.insert(FollowedRing(name: .bookTicker(symbol: symbol), view: ring.view), at: place)
+            reader.subscriptions.append(ReaderCursors.Subscription(ring: place, cursor: 0))
+            reader.subscriptions[place].needsValue = place != 1
+        }
+        var turns: [Int?] = []
+        for _ in 0..<3 { turns.append(reader.nextFallen(rings)) }
+        #expect(turns == [0, 2, 0])
+        for place in 0..<3 { reader.subscriptions[place].needsValue = false }
+        let none = reader.nextFallen(rings)
+        #expect(none == nil)
+    }
 }

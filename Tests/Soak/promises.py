@@ -68,7 +68,7 @@ ROWS = [
     Row("A slow reader is served, and the connection of a vanished reader is closed", "slow", None, r"a buffer of .*|a machine .*", r"reset without bye", unsafe="user timeout",
         is_light=True),
     Row("Thousands of slow clients cause no refusal of other requests", "attack --seconds 40", "attack --seconds 12 --p99 2000", r"slow (?:heads|bodies|readers): \d.*",
-        r"slow heads: availability \d", control="--control", less="attack --seconds 24"),
+        r"slow heads: availability \d", control="--control", less="attack --seconds 60"),
     Row("Many readers cause no more requests to the venue than one", "storm", "storm --refetches 2000 --names 1000 --readers 500 --cuts 3", r"\d+ (?:refetches|names|readers) .*",
         r"\d+ requests to the venue for \d+ refetches", control="--control", less="storm --refetches 2000 --names 10 --readers 10 --cuts 1"),
     Row("A stream is refetched at most once a second", "storm --names 10 --readers 10 --cuts 1", None, r"\d+ refetches .*", r"\d+ requests to the venue for \d+ refetches",

@@ -96,6 +96,23 @@ import Testing
         #expect(read.breaks == 2)
     }
 
+    @Test func aClockThatIsSetBackDoesNotProlongTheWaitForTheDisk() throws {
+        let storage = MemoryStorage()
+        let recorder = try TapeRecorder(storage)
+        var events = Events()
+        let before = events.some(10)
+        recorder.write(before)
+        storage.fill()
+        recorder.write(events.some(10))
+        #expect(recorder.state.trouble != nil)
+        storage.empty()
+        events.at -= 7_200_000
+        let after = events.some(10)
+        recorder.write(after)
+        #expect(recorder.state.trouble == nil)
+        #expect(try TapeReader(storage).everything().events.map(\.core) == (before + after).map(\.core))
+    }
+
     @Test func aFullDiskCostsNothingThatIsOnTheTape() throws {
         let storage = MemoryStorage()
         let recorder = try TapeRecorder(storage)
@@ -161,6 +178,50 @@ import Testing
         let bytes = storage.bytes(of: TapeReader.segmentName(1))
         #expect(bytes.prefix(4) == [0x54, 0x2A, 0x4D, 0x18], "a skippable frame, RFC 8878")
         #expect(Array(bytes.dropFirst(BlockHeader.length).prefix(4)) == [0x28, 0xB5, 0x2F, 0xFD], "a frame")
+    }
+}
+
+@Suite struct TapeOpeningTests {
+    @Test func recordsLostBeforeTheTapeOpensAreAGap() async throws {
+        let storage = MemoryStorage()
+        var events = Events()
+        let first = events.some(10)
+        try TapeRecorder(storage).write(first)
+        let (end, at) = (TapeReader(storage).end()?.position, events.at)
+        let (troubles, told) = AsyncStream<Bool>.makeStream()
+        let (time, attempts) = (Counter(), Counter())
+        // Whenever the tape reads the clock, its next attempt is due.
+        let tape = Tape(clock: { at + time.next() * TapeRecorder.patience }, tell: { told.yield($0 != nil) }) { () throws(TapeError) in
+            guard attempts.next() > 1 else { throw TapeError(.inUse, "another process writes it") }
+            return try TapeRecorder(storage: storage, keep: 86_400_000, bytes: 1 << 30, inherited: end, streams: "*", now: at)
+        }
+        // This much wakes the thread at once.
+        let lost = FeedRecord(.value, of: "btcusdt@bookTicker", [UInt8](repeating: UInt8(ascii: "x"), count: TapeRecorder.blockBytes)[...])
+        tape.record(TapedRecord(lost, id: EventID(epoch: 78, sequence: 11), at: at))
+        tape.start()
+        for await isTroubled in troubles where !isTroubled { break }
+        var others = Events(epoch: 78)
+        (others.next, others.at) = (12, at)
+        let second = others.some(5)
+        for record in second { tape.record(record) }
+        #expect(await tape.stop(within: .seconds(10)))
+        let read = try TapeReader(storage).everything()
+        #expect(read.events.map(\.core) == (first + second).map(\.core))
+        #expect(read.breaks == 2, "the second feed's events do not continue those of the first one")
+        #expect(tape.reading.missed == 1)
+        #expect(try TapeReader(storage).gaps().count == 1)
+    }
+
+    private final class Counter: Sendable {
+        private let count = Mutex<Int64>(0)
+
+        /// 1, 2 and so on.
+        func next() -> Int64 {
+            count.withLock { count in
+                count += 1
+                return count
+            }
+        }
     }
 }
 

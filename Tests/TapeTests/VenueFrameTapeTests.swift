@@ -89,6 +89,25 @@ import Testing
         }
     }
 
+    /// A kill in the header of a member, or in its content.
+    @Test(arguments: [4, 30]) func aMemberThatAKillCutOffHidesNoneOfTheOthers(_ rest: Int) async throws {
+        try await folder { path in
+            let file = URL(fileURLWithPath: path + "/btcusdt_2025112410.gz")
+            var sizes: [Int] = []
+            for run in 0..<3 {
+                let tape = tape(path)
+                tape.start()
+                put(#"{"stream":"btcusdt@depth","data":{}}"#, at: Self.hour * 1_000_000 + Int64(run), on: tape)
+                await tape.stop(within: .seconds(10))
+                let bytes = try Data(contentsOf: file)
+                sizes.append(bytes.count)
+                if run == 1 { try bytes.prefix(sizes[0] + rest).write(to: file) }
+            }
+            let found = try lines(file.path)
+            #expect(found.map { $0.prefix(19) } == ["1763978400000000000", "1763978400000000002"])
+        }
+    }
+
     @Test func whatCannotBeWrittenIsCountedAndTold() async throws {
         let told = Mutex<[TapeError.Code?]>([])
         let tape = tape("/proc/nothing", tell: { error in told.withLock { $0.append(error?.code) } })

@@ -145,8 +145,7 @@ struct OrderBook: Sendable {
             if let last = events.last, event.lastUpdateID <= last.lastUpdateID, event.time <= last.time { return .repeated }
             phase = .buffering([])
             if let last = events.last, event.previousUpdateID != last.lastUpdateID { events = [] }
-            if events.count >= Self.bufferLimit { events = [] }
-            events.append(event)
+            Self.keep(event, in: &events)
             phase = .buffering(events)
             return .buffered(isFirst: events.count == 1)
         case .waiting(let snapshot):
@@ -207,8 +206,13 @@ struct OrderBook: Sendable {
     }
 
     private mutating func keepForRefill(_ event: DepthLevels) {
-        if refill.isRequested || !refill.events.isEmpty || isThin { refill.events.append(event) }
-        if refill.events.count > Self.bufferLimit { refill = Refill() }
+        if refill.isRequested || !refill.events.isEmpty || isThin { Self.keep(event, in: &refill.events) }
+    }
+
+    /// Adds an event to the events that wait for a snapshot. Of many, the older half is dropped: a snapshot that is yet to be sent includes it.
+    private static func keep(_ event: DepthLevels, in events: inout [DepthLevels]) {
+        if events.count >= bufferLimit { events.removeFirst(events.count / 2) }
+        events.append(event)
     }
 
     /// Takes the levels of a snapshot into the complete book, which stays complete.

@@ -26,7 +26,8 @@ extension StreamMachine {
         case .refreshed:
             advanceAudit(event, &feed)
             bookStands(source: .rest, eventTime: eventTime, as: .fetch, &feed)
-            passOnNewest(&feed)
+            // The snapshot may have a later update than the message, so the message is not the book's newest one.
+            passOn(.depth([event]), eventTime: nil, isNews: true, &feed)
         case .applied:
             let recovers = freshness.outage != nil
             endOutage(by: .continuous, missed: 0, &feed)

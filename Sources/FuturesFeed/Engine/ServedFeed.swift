@@ -2,7 +2,7 @@ package import FeedCore
 package import FeedDialects
 package import FeedObserving
 package import NIOCore
-import Replication
+package import Replication
 
 /// A feed from the view of the code that serves its readers: this process's engine, or a cluster's log that another process writes.
 ///
@@ -42,6 +42,8 @@ package protocol FeedContents: AnyObject, Sendable {
     /// The number of the event with which this node reported an outage of the stream that is not in the log; nil if there is none. Events of the log
     /// have the same numbers.
     func cutAt(_ name: FuturesServiceStreamName) -> UInt64?
+    /// The end of the last such outage; nil if there was none.
+    func ownReturn(_ name: FuturesServiceStreamName) -> OwnReturn?
     /// The complete contents as sent to readers, each with its status, and the newest event, all at the same moment; nil for a stream without
     /// content.
     func values(of names: [FuturesServiceStreamName]) -> FeedValues
@@ -174,6 +176,8 @@ extension FeedEngine: ServedFeed {
     package func isBehind(_ id: EventID) -> Bool { false }
 
     package func cutAt(_ name: FuturesServiceStreamName) -> UInt64? { nil }
+
+    package func ownReturn(_ name: FuturesServiceStreamName) -> OwnReturn? { nil }
 
     package var peers: (any FeedPeers)? { nil }
 

@@ -91,6 +91,8 @@ extension LogNode: LoggedFeed {
 
     package func cutAt(_ name: FuturesServiceStreamName) -> UInt64? { shared.withLockedValue { $0.mirror.streams[name]?.cutAt } }
 
+    package func ownReturn(_ name: FuturesServiceStreamName) -> OwnReturn? { shared.withLockedValue { $0.mirror.streams[name]?.ownReturn } }
+
     package func isBehind(_ id: EventID) -> Bool {
         shared.withLockedValue { $0.mirror.epochs.current?.id == id.epoch && id.sequence > $0.mirror.epochs.head }
     }

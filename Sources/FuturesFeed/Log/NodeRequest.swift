@@ -140,6 +140,7 @@ extension VenueKeep {
         case .milliseconds(let milliseconds): "milliseconds \(milliseconds)"
         case .period(let period): "period \(period)"
         case .bar(let length): "bar \(length)"
+        case .streamedBar(let length): "streamedBar \(length)"
         }
     }
 
@@ -151,6 +152,7 @@ extension VenueKeep {
         case ("milliseconds", _): self = .milliseconds(value)
         case ("period", 2...): self = .period(value)
         case ("bar", 1...): self = .bar(value)
+        case ("streamedBar", 1...): self = .streamedBar(value)
         default: return nil
         }
     }

@@ -41,6 +41,8 @@ extension ReplayFeed: LoggedFeed {
     package func isBehind(_ id: EventID) -> Bool { false }
     package func cutAt(_ name: FuturesServiceStreamName) -> UInt64? { nil }
 
+    package func ownReturn(_ name: FuturesServiceStreamName) -> OwnReturn? { nil }
+
     package func passesMessagesOn(_ name: FuturesServiceStreamName) -> Bool { true }
     package func whenPassingOn(_ names: [FuturesServiceStreamName], _ done: @escaping () -> Void) { done() }
 

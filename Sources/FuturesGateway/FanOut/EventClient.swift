@@ -62,6 +62,8 @@ struct EventClient: ~Copyable {
     /// Whether a snapshot was not sent because the socket was full. The reader gets no events until it is sent. They would fill the socket again before
     /// the snapshot arrives, and again each time, so the stream would get nothing.
     var owesValue = false
+    /// The last of the missed events with which an exact resume begins. The client counts these events, so none is replaced until it has them all.
+    var backlogEnd: UInt64 = 0
     /// Whether the connection ends after the private bytes are sent.
     var isEnding = false
     /// Whether the reader is in `EventFanOut.queuedClients`.

@@ -5,7 +5,7 @@ import Rings
 /// Readers with `maxRate`.
 extension EventFanOut {
     /// Holds a stream's events until its interval has passed. Then the newest event (rule `replace`) or a snapshot (`byKey`, `book`) replaces the
-    /// held events. Events of `append` streams are sent together.
+    /// held events. Events of `append` streams are sent together. An event without data is never held, because it may say that the value is stale.
     func pace(_ client: inout EventClient, _ now: Int64) {
         var turn: Int64?
         for place in client.reader.subscriptions.indices where !client.isEnding {
@@ -14,7 +14,8 @@ extension EventFanOut {
             // A snapshot may have replaced the held events.
             client.reader.subscriptions[place].isHeld = false
             guard subscription.cursor < rings[subscription.ring].view.endOrdinal else { continue }
-            if let dueAt = client.reader.dueAt[subscription.ring], dueAt > now {
+            let hasNotice = rings[subscription.ring].view.extent.noticesEnd > subscription.cursor
+            if let dueAt = client.reader.dueAt[subscription.ring], dueAt > now, !hasNotice {
                 client.reader.subscriptions[place].isHeld = true
                 turn = min(turn ?? .max, dueAt)
                 continue

@@ -41,7 +41,9 @@ extension EventFanOut {
             guard rings.contains(ring) else { continue }
             let cursor = rings[ring].view.ordinal(after: sequence)
             client.reader.subscriptions[place].cursor = cursor
-            replayed += Int(rings[ring].view.endOrdinal - cursor)
+            guard case let end = rings[ring].view.endOrdinal, cursor < end else { continue }
+            replayed += Int(end - cursor)
+            client.backlogEnd = max(client.backlogEnd, rings[ring].view[end - 1].sequence)
         }
         client.reader.lastSequence = sequence
         return replayed

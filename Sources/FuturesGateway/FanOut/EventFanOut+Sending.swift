@@ -73,7 +73,7 @@ extension EventFanOut {
             client.owesValue = client.reader.awaitsValue && client.reader.remaining != 0 && !client.isEnding
             guard sendPrivate(&client, now), !client.owesValue else { return .open }
         }
-        if client.options.interval > 0 { pace(&client, now) }
+        if client.options.interval > 0, client.reader.lastSequence >= client.backlogEnd { pace(&client, now) }
         repeat {
             catchFallen(&client)
             if !client.privateBytes.isEmpty, !sendPrivate(&client, now) { return .open }

@@ -6,7 +6,7 @@ extension EventFanOut {
     /// Sends snapshots. The last one carries an id, but only if nothing older is still unsent, because an id says that the reader has everything up
     /// to it. If the socket is full, the remaining streams get new snapshots when it has room, so that little memory is held for one reader.
     func sendSnapshots(_ values: [CachedValue], to client: inout EventClient, _ head: EventID, _ now: Int64) -> EventClient.Connection {
-        let isComplete = head.sequence > client.reader.lastSequence && batch.idFloor(client.reader, rings) == .max
+        let isComplete = head.sequence > client.reader.lastSequence && batch.hasEverything(client.reader, rings)
         let last = values.lastIndex { $0.body != nil }
         var queued = 0
         for (index, value) in values.enumerated() where client.reader.remaining != 0 {
@@ -56,14 +56,23 @@ extension EventFanOut {
         return sendSnapshots(changed, to: &client, head, now)
     }
 
-    /// Sends the snapshot that `catchFallen` requested from the hub.
+    /// Sends a snapshot that `catchFallen` requested from the hub, or that the hub sends because the stream's content is complete again.
     func refill(_ client: inout EventClient, _ value: CachedValue, _ now: Int64) -> EventClient.Connection {
-        guard let place = client.reader.subscriptions.firstIndex(where: { $0.ring == value.ring }), rings.contains(value.ring) else { return .open }
+        guard let place = client.reader.subscriptions.firstIndex(where: { $0.ring == value.ring }), rings.contains(value.ring) else {
+            return flush(&client, now)
+        }
+        if !client.reader.subscriptions[place].awaitsValue {
+            guard sendBefore(&client, now) == .open else { return .ended }
+            // If every message counts, the snapshot must not replace the events that the reader has yet to read.
+            let subscription = client.reader.subscriptions[place]
+            let isBehind = subscription.isPaused || subscription.cursor < rings[value.ring].view.endOrdinal
+            if isBehind, rings[value.ring].name.mergeRule == .append { return .open }
+        }
         client.reader.subscriptions[place].awaitsValue = false
         // The reader has paused the stream in the meantime. It gets a snapshot when it resumes.
         guard !client.reader.subscriptions[place].isPaused else {
             client.reader.subscriptions[place].needsValue = true
-            return .open
+            return flush(&client, now)
         }
         if skip(&client, place), let body = value.body {
             enqueuePrivate(&client, body)
@@ -108,7 +117,7 @@ extension EventFanOut {
     func catchFallen(_ client: inout EventClient) {
         guard client.socket == nil else { return endFallen(&client) }
         var next = 0
-        while let place = client.reader.firstFallen(from: next, rings) {
+        while let place = client.owesValue ? client.reader.nextFallen(rings) : client.reader.firstFallen(from: next, rings) {
             next = place + 1
             let subscription = client.reader.subscriptions[place]
             let first = rings[subscription.ring].view.firstOrdinal
@@ -121,6 +130,9 @@ extension EventFanOut {
                 tally.gaps &+= 1
                 tally.gapEvents &+= dropped
                 enqueuePrivate(&client, EventEncoder.gap(rings[subscription.ring].name, dropped: dropped, client.options.format))
+            } else if !subscription.needsValue, client.reader.lastSequence < client.backlogEnd {
+                let reason = "The gateway no longer has all events that you missed; reconnect to get snapshots."
+                return end(&client, code: "reset", reason: reason)
             } else {
                 client.reader.subscriptions[place].awaitsValue = true
                 client.reader.subscriptions[place].needsValue = false

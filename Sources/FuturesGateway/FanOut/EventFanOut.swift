@@ -167,8 +167,8 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         switch command {
         case .open: return .open
         case .subscribe(let values, let head): return subscribe(&client, values, head, now)
-        case .unsubscribe(let rings): unsubscribe(&client, rings)
-        case .pause(let rings): pause(&client, rings)
+        case .unsubscribe(let rings): return unsubscribe(&client, rings, now)
+        case .pause(let rings): return pause(&client, rings, now)
         case .resume(let values, let head): return resume(&client, values, head, now)
         case .refill(let value): return refill(&client, value, now)
         case .play(let bytes): return play(&client, bytes, now)
@@ -181,7 +181,6 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
             end(&client, code: code, reason: reason)
             return flush(&client, now)
         }
-        return .open
     }
 
     private func open(_ number: UInt64, _ stream: EventStream, _ opening: Opening, _ now: Int64) {
@@ -203,14 +202,18 @@ final class EventFanOut: EventStreamWriter, @unchecked Sendable {
         return sendSnapshots(values, to: &client, head, now)
     }
 
-    private func unsubscribe(_ client: inout EventClient, _ rings: [Int]) {
+    // Events of the other streams may have waited for the reader's group, or for the snapshot of a stream that is left out now.
+
+    private func unsubscribe(_ client: inout EventClient, _ rings: [Int], _ now: Int64) -> EventClient.Connection {
         leaveGroupOrEnd(&client)
         for ring in rings { leave(&client, ring) }
+        return flush(&client, now)
     }
 
-    private func pause(_ client: inout EventClient, _ rings: [Int]) {
+    private func pause(_ client: inout EventClient, _ rings: [Int], _ now: Int64) -> EventClient.Connection {
         leaveGroupOrEnd(&client)
         change(&client, rings) { $0.isPaused = true }
+        return flush(&client, now)
     }
 
     func join(_ client: inout EventClient, _ ring: Int) {

@@ -214,14 +214,18 @@ extension EventHub {
         }
     }
 
-    /// For a reader that resumes after an event: `disconnect` and `status` for each stream that only this node has lost, if the reader does not find
-    /// them in the rings. There they have the number of the event before them, which may be one that the reader has.
+    /// For a reader that resumes after an event: the outage of each stream that only this node has, or its end, if the reader does not find it in the
+    /// rings. There it has the number of the event before it, which may be one that the reader has.
     func ownTroubles(of names: [FuturesServiceStreamName], after sequence: UInt64, _ format: EventFormat) -> [[UInt8]] {
-        names.filter { feed.cutAt($0).map { $0 <= sequence } ?? false }.flatMap { name in
-            let status = feed.status(of: name)
-            let kinds: [FeedEvent.Kind] = [
-                .disconnected(reason: Self.cut), .status(.stale, ageMs: status?.ageMs, unverifiedMs: status?.unverifiedMs),
-            ]
+        names.flatMap { name -> [[UInt8]] in
+            guard let status = feed.status(of: name) else { return [] }
+            var kinds: [FeedEvent.Kind] = []
+            if let cut = feed.cutAt(name) {
+                if cut <= sequence { kinds.append(.disconnected(reason: Self.cut)) }
+            } else if let ownReturn = feed.ownReturn(name), ownReturn.at == sequence {
+                kinds.append(.recovered(ownReturn.recovery))
+            }
+            if !kinds.isEmpty { kinds.append(.status(status.state, ageMs: status.ageMs, unverifiedMs: status.unverifiedMs)) }
             return kinds.compactMap { EventEncoder.words(FeedEvent(stream: name, id: feed.head, kind: $0)) }.map {
                 format.text($0, of: name.description).text
             }

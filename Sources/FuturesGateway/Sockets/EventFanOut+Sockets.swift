@@ -18,13 +18,16 @@ extension EventFanOut {
         return sendFirst(opening.values, to: &client, now)
     }
 
-    /// Sends the messages with which the streams of a socket begin.
+    /// Sends the messages with which the streams of a socket begin. A client that subscribes again and again but does not read them is closed.
     func sendFirst(_ values: [CachedValue], to client: inout EventClient, _ now: Int64) -> EventClient.Connection {
         for body in values.compactMap(\.body) {
             enqueuePrivate(&client, body)
             tally.deliveries &+= 1
         }
-        return flush(&client, now)
+        guard flush(&client, now) == .open else { return .ended }
+        guard client.isBlocked, client.privateBytes.reduce(0, { $0 + $1.bytes.count }) > limits.sockets.firstBytes else { return .open }
+        sendOff(&client, reason: "The client reads too slowly for so many subscriptions.")
+        return .open
     }
 
     /// Closes a socket if the rings have dropped a message that it lacks.

@@ -101,7 +101,7 @@ struct SocketSession: Sendable {
     }
 
     private mutating func unsubscribe(_ params: StrictJSON?, id: String?) -> Answer {
-        guard let unwanted = Self.names(params) else { return badNames(id) }
+        guard let unwanted = Self.names(params).map({ Set($0) }) else { return badNames(id) }
         var answer = result("null", id: id)
         answer.effect = .unsubscribe(names.filter(unwanted.contains))
         names.removeAll(where: unwanted.contains)
@@ -111,11 +111,9 @@ struct SocketSession: Sendable {
     /// Adds names, and returns the new ones.
     @discardableResult
     private mutating func add(_ wanted: [String]) -> [String] {
-        var new: [String] = []
-        for name in wanted where !names.contains(name) {
-            names.append(name)
-            new.append(name)
-        }
+        var known = Set(names)
+        let new = wanted.filter { known.insert($0).inserted }
+        names += new
         return new
     }
 

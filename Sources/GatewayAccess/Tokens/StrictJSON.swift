@@ -111,11 +111,23 @@ private struct Reader {
     }
 
     private mutating func number() -> StrictJSON? {
-        let end = bytes[place...].firstIndex { !"+-.0123456789eE".utf8.contains($0) } ?? bytes.count
-        let text = String(decoding: bytes[place..<end], as: UTF8.self)
-        guard text.wholeMatch(of: /-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/) != nil else { return nil }
-        place = end
-        return .number(text)
+        let start = place
+        _ = take(UInt8(ascii: "-"))
+        // No digit follows a leading zero.
+        guard take(UInt8(ascii: "0")) || skipDigits() else { return nil }
+        if take(UInt8(ascii: ".")), !skipDigits() { return nil }
+        if take(UInt8(ascii: "e")) || take(UInt8(ascii: "E")) {
+            _ = take(UInt8(ascii: "+")) || take(UInt8(ascii: "-"))
+            guard skipDigits() else { return nil }
+        }
+        return .number(String(decoding: bytes[start..<place], as: UTF8.self))
+    }
+
+    /// False if there are none.
+    private mutating func skipDigits() -> Bool {
+        let start = place
+        while let next, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(next) { place += 1 }
+        return place > start
     }
 
     private mutating func string() -> String? {

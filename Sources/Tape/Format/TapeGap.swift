@@ -36,6 +36,14 @@ package struct TapeGap: Sendable, Equatable {
         (self.from, self.to, self.reason, self.events, self.detail) = (from, to, reason, events, detail)
     }
 
+    /// Both as one gap, if there is no record between them. It has this one's reason.
+    func extended(by later: TapeGap) -> TapeGap {
+        var gap = self
+        gap.to = max(to, later.to)
+        if let more = later.events { gap.events = events.map { $0 &+ more } }
+        return gap
+    }
+
     /// One line of JSON, without the line end.
     package var line: [UInt8] {
         EventEncoder.object { json in

@@ -6,7 +6,16 @@ package struct HandOver {
         /// From the last record that fit up to now.
         var gap: TapeGap?
 
-        package init(records: [TapedRecord] = []) { self.records = records }
+        package init(records: [TapedRecord] = [], gap: TapeGap? = nil) { (self.records, self.gap) = (records, gap) }
+
+        /// The gap that is left if none of the records is written; nil if there are none.
+        func lost(to error: TapeError?) -> TapeGap? {
+            guard let from = records.first?.at ?? gap?.from else { return nil }
+            let lost = TapeGap(
+                from: from, to: records.last?.at ?? from, reason: error?.reason ?? .failed, events: UInt64(records.count),
+                detail: error?.message ?? "")
+            return gap.map { lost.extended(by: $0) } ?? lost
+        }
     }
 
     private let limit: Int

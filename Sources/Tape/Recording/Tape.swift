@@ -66,11 +66,17 @@ package final class Tape: Sendable {
     }
 
     private func run() {
-        var (recorder, retryAt, trouble): (TapeRecorder?, Int64, TapeError?) = (nil, .min, nil)
+        var (recorder, pause, trouble): (TapeRecorder?, Pause, TapeError?) = (nil, Pause(), nil)
+        // The records that were lost because the tape could not be opened.
+        var unopened: TapeGap?
         while true {
-            if recorder == nil, clock() >= retryAt {
-                do throws(TapeError) { recorder = try open() } catch {
-                    retryAt = clock() + TapeRecorder.patience
+            if recorder == nil, pause.isOver(after: TapeRecorder.patience, at: clock()) {
+                do throws(TapeError) {
+                    recorder = try open()
+                    // Without it, the next record would claim to continue the previous feed's last one.
+                    if let unopened { recorder?.take(HandOver.Batch(gap: unopened), isHurried: false, now: clock()) }
+                } catch {
+                    pause.begin(at: clock())
                     state.withLockedValue { ($0.reading.trouble, $0.reading.troubleSince) = (error, $0.reading.troubleSince ?? self.clock()) }
                 }
             }
@@ -89,7 +95,9 @@ package final class Tape: Sendable {
                 recorder.take(batch, isHurried: isHurried, now: clock())
                 if isStopping { recorder.finish(now: clock()) } else { recorder.rest(now: clock()) }
             }
-            let missed = recorder == nil ? UInt64(batch.records.count) : 0
+            let lost = recorder == nil ? batch.lost(to: trouble) : nil
+            if let lost { unopened = unopened?.extended(by: lost) ?? lost }
+            let missed = lost?.events ?? 0
             state.withLockedValue { state in
                 state.reading.missed &+= missed
                 state.busySince = nil

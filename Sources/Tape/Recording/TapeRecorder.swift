@@ -32,7 +32,8 @@ package final class TapeRecorder {
     /// Gaps that have ended but are not in the gap log yet, and the current gap.
     private var gaps: [TapeGap] = []
     private var gap: TapeGap?
-    private var retryAt: Int64 = .min
+    /// The wait after a failure of the disk.
+    private var pause = Pause()
     /// When the newest record on the tape was received, ms since 1970 UTC.
     private var lastAt: Int64
     package private(set) var state: TapeReading
@@ -83,15 +84,17 @@ package final class TapeRecorder {
     }
 
     private func add(_ taped: TapedRecord, isHurried: Bool, now: Int64) {
-        if state.trouble != nil, now < retryAt { return miss(taped) }
+        guard mayWrite(now) else { return miss(taped) }
         guard taped.record.size < BlockHeader.mostBytes / 2 else {
             flush(isHurried: isHurried, now: now)
             return miss(taped, .failed, "a record of \(taped.record.size) bytes is too large")
         }
         if !text.isEmpty, text.begins(with: taped) || text.size >= Self.blockBytes { flush(isHurried: isHurried, now: now) }
-        guard state.trouble == nil || now >= retryAt else { return miss(taped) }
+        guard mayWrite(now) else { return miss(taped) }
         text.add(taped)
     }
+
+    private func mayWrite(_ now: Int64) -> Bool { state.trouble == nil || pause.isOver(after: Self.patience, at: now) }
 
     /// Writes the collected text. Called at least once a second while there is any.
     func flush(isHurried: Bool = false, now: Int64) {
@@ -178,7 +181,7 @@ package final class TapeRecorder {
     /// Performs due work after all records were processed.
     package func rest(now: Int64) {
         checkFiles(now)
-        if state.trouble == nil || now >= retryAt { flush(now: now) }
+        if mayWrite(now) { flush(now: now) }
         sync(now: now)
         dropOld(now: now)
     }
@@ -224,7 +227,7 @@ extension TapeRecorder {
     /// Handles a failed disk. The block is lost, and the next attempt waits.
     private func fail(_ error: TapeError, _ header: BlockHeader?, _ now: Int64) {
         note(trouble: error, now)
-        retryAt = now + Self.patience
+        pause.begin(at: now)
         if let open {
             self.open = nil
             if open.bytes > 0 {
@@ -256,10 +259,7 @@ extension TapeRecorder {
     private func note(_ new: TapeGap) {
         text.breakOff()
         state.missed &+= new.events ?? 0
-        guard var gap else { return gap = new }
-        gap.to = max(gap.to, new.to)
-        if let events = new.events { gap.events = gap.events.map { $0 &+ events } }
-        self.gap = gap
+        gap = gap?.extended(by: new) ?? new
     }
 
     private func end(_ gap: TapeGap, at time: Int64) {

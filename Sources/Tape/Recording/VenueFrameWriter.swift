@@ -6,8 +6,8 @@ final class VenueFrameWriter {
     private struct File {
         var text: [UInt8] = []
         var lines: UInt64 = 0
-        /// When the first of these lines was added, ms since 1970 UTC.
-        var since: Int64
+        /// Begins with the first of these lines.
+        var pause = Pause()
     }
 
     private let storage: TapeDirectory
@@ -16,12 +16,14 @@ final class VenueFrameWriter {
     private let mostBytes: Int
     private var files: [String: File] = [:]
     private var isOpen = false
-    private var retryAt = Int64.min
-    private var cleanedAt = Int64.min
+    /// The waits after a failure of the disk, and after files were removed.
+    private var (failure, cleaning) = (Pause(), Pause())
     /// The hour of the most recent file names.
     private var hour: (number: Int64, text: String) = (.min, "")
     /// The files of the current hour, to limit their number if a venue sends ever new names.
     private var hourNames: Set<String> = []
+    /// The files of the current hour whose last member is known to be complete.
+    private var wholeNames: Set<String> = []
     private(set) var trouble: TapeError?
     private(set) var storedBytes = 0
     /// Messages lost since this was last read.
@@ -56,8 +58,9 @@ final class VenueFrameWriter {
             return
         }
         hourNames.insert(name)
-        var file = files[name] ?? File(since: nanoseconds / 1_000_000)
+        var file = files[name] ?? File()
         files[name] = nil
+        if file.lines == 0 { file.pause.begin(at: nanoseconds / 1_000_000) }
         file.text += "\(nanoseconds) ".utf8
         // A line break between two members of an object has no meaning, and would end the line.
         if text.contains(UInt8(ascii: "\n")) { file.text += text.filter { $0 != UInt8(ascii: "\n") } } else { file.text += text }
@@ -69,21 +72,21 @@ final class VenueFrameWriter {
     /// `2026112309`
     private func hourText(_ nanoseconds: Int64) -> String {
         let number = nanoseconds / 3_600_000_000_000
-        if hour.number != number { (hour, hourNames) = ((number, FrameFile.hour(number)), []) }
+        if hour.number != number { (hour, hourNames, wholeNames) = ((number, FrameFile.hour(number)), [], []) }
         return hour.text
     }
 
     /// Writes text that was collected for long enough, or all of it.
     func flush(isEnd: Bool, now: Int64) {
         clean(now)
-        for (name, file) in files where isEnd || file.text.count >= Self.memberBytes || now - file.since >= Self.patience {
+        for (name, file) in files where isEnd || file.text.count >= Self.memberBytes || file.pause.isOver(after: Self.patience, at: now) {
             files[name] = nil
             write(file, name, now)
         }
     }
 
     private func write(_ file: File, _ name: String, _ now: Int64) {
-        guard now >= retryAt else { return lost += file.lines }
+        guard failure.isOver(after: TapeRecorder.patience, at: now) else { return lost += file.lines }
         do throws(TapeError) {
             if !isOpen {
                 try storage.make()
@@ -93,23 +96,55 @@ final class VenueFrameWriter {
             guard storedBytes + member.count <= mostBytes else {
                 throw TapeError(.full, "the venue's messages of this hour exceed tape-frames-bytes; raise it")
             }
-            let (file, before) = (try storage.open(name), try storage.size(of: name))
+            let file = try storage.open(name)
+            if !wholeNames.contains(name) { try cut(name, file) }
+            let before = try storage.size(of: name)
+            wholeNames.remove(name)
             do throws(TapeError) { try file.append(member) } catch {
                 try? file.truncate(to: before)
                 throw error
             }
+            wholeNames.insert(name)
             storedBytes += member.count
             trouble = nil
         } catch {
-            (trouble, retryAt) = (error, now + TapeRecorder.patience)
+            trouble = error
+            failure.begin(at: now)
             lost += file.lines
         }
     }
 
+    /// Removes the last member if its writing was interrupted, for example by a kill. Readers could not read anything after it.
+    private func cut(_ name: String, _ file: any TapeFile) throws(TapeError) {
+        let size = try storage.size(of: name)
+        // Fewer bytes than a header are the beginning of the first member.
+        var end = size < GzipChecksum.header.count ? 0 : size
+        while end > 0, let start = try lastMember(of: name, before: end) {
+            let whole = Gunzip.wholeLength(try storage.read(name, at: start, count: end - start))
+            end = start + whole
+            if whole > 0 { break }
+        }
+        if end < size { try file.truncate(to: end) }
+    }
+
+    /// Where the last member before `end` begins; nil if this program wrote none.
+    private func lastMember(of name: String, before end: Int) throws(TapeError) -> Int? {
+        let header = GzipChecksum.header
+        var (start, length) = (end, Self.memberBytes)
+        while start > 0 {
+            start = max(0, end - length)
+            let bytes = try storage.read(name, at: start, count: end - start)
+            let places = bytes.indices.dropLast(header.count - 1)
+            if let place = places.last(where: { bytes[$0] == header[0] && bytes[$0...].starts(with: header) }) { return start + place }
+            length *= 8
+        }
+        return nil
+    }
+
     /// Removes files that are too old or too large, once a minute and whenever the next member might not fit.
     private func clean(_ now: Int64) {
-        guard cleanedAt == .min || now - cleanedAt >= 60_000 || storedBytes + (4 << 20) > mostBytes && now - cleanedAt >= 1_000 else { return }
-        cleanedAt = now
+        guard cleaning.isOver(after: storedBytes + (4 << 20) > mostBytes ? 1_000 : 60_000, at: now) else { return }
+        cleaning.begin(at: now)
         guard let found = try? storage.files() else { return }
         let kept = found.compactMap { FrameFile($0.name, bytes: $0.bytes) }
         var sum = kept.reduce(0) { $0 + $1.bytes }

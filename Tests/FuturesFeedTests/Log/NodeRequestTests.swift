@@ -14,6 +14,7 @@ import Testing
         .relay(relay, of: "", newestOf: .kline(symbol: "BTCUSDT", interval: .minute1), maxAge: 500), .rest(token: "x1", part: 3),
         .question([1, 10, 0, 255]),
         .relay(VenueRelay(upstream: 0, target: "/fapi/v1/time", weight: 1, keep: .milliseconds(0)), of: "binance", newestOf: nil, maxAge: nil),
+        .relay(VenueRelay(upstream: 0, target: "/fapi/v1/klines", weight: 1, keep: .streamedBar(60_000)), of: "", newestOf: nil, maxAge: nil),
         .question([]),
     ])
     func whatIsAskedIsReadAsItWasWritten(_ request: NodeRequest) {

@@ -103,17 +103,27 @@ package enum VenueKeep: Hashable, Sendable {
     /// Until the next multiple of `period` ms. In the first minute of a period, the venue may still add data of the previous one, so answers are kept
     /// for only five seconds.
     case period(Int64)
-    /// Until the next multiple of a bar's length, ms, but at most ten seconds, because the open bar changes.
+    /// Until a bar of this length, ms, ends, but at most ten seconds, because the open bar changes.
     case bar(Int64)
+    /// The same, but at most one second, because a stream shows the changes of the bar.
+    case streamedBar(Int64)
 
     /// The end of the validity, from the venue's time of the answer; both ms since 1970 UTC.
     package func end(from time: Int64) -> Int64 {
         switch self {
         case .milliseconds(let milliseconds): time &+ milliseconds
-        case .bar(let length): min(time &- time % length &+ length, time &+ 10_000)
+        case .bar(let length): min(Self.barEnd(length, after: time), time &+ 10_000)
+        case .streamedBar(let length): min(Self.barEnd(length, after: time), time &+ 1_000)
         case .period(let period):
             time % period < min(60_000, period / 2) ? time &+ 5_000 : time &- time % period &+ period
         }
+    }
+
+    /// The earliest possible end of the open bar. A bar of several days begins at midnight, but not at a multiple of its length: a week begins on
+    /// Monday.
+    private static func barEnd(_ length: Int64, after time: Int64) -> Int64 {
+        let length = min(length, 86_400_000)
+        return time &- time % length &+ length
     }
 }
 
@@ -123,6 +133,7 @@ extension VenueKeep {
         switch self {
         case .milliseconds(let milliseconds): milliseconds
         case .period, .bar: 5_000
+        case .streamedBar: 1_000
         }
     }
 

@@ -11,12 +11,8 @@ extension VenueREST {
     ) -> VenueRendering {
         guard let first = rows.first, let last = rows.last, first.openTime >= 0, last.closeTime < Self.latest else { return .lacks }
         let end = range.end ?? .max
-        guard let length = range.interval.milliseconds else {
-            let isWithin = range.start.map { $0 >= first.openTime } ?? (rows.count >= range.limit)
-            return isWithin ? render(rows[...], range, times) : .lacks
-        }
-        guard rows.count >= dialect.snapshotBars else {
-            // Only the venue knows whether there are earlier bars: a snapshot may have come short.
+        guard let length = range.interval.milliseconds, rows.count >= dialect.snapshotBars else {
+            // Only the venue knows whether there are earlier bars: a snapshot may have come short. Months have no blocks.
             let isWithin = range.start.map { $0 >= first.openTime } ?? (rows.count { $0.openTime <= end } >= range.limit)
             return isWithin ? render(rows[...], range, times) : .lacks
         }

@@ -123,7 +123,7 @@ package struct VenueREST: Sendable {
             guard let interval = query.interval else { throw .missing("interval") }
             try checkOrder(query)
             let range = BarRange(interval: interval, start: query.start, end: query.end, limit: query.limit)
-            let keep = isClosed(query, now) ? VenueKeep.milliseconds(3_600_000) : .milliseconds(1_000)
+            let keep = isClosed(query, now) ? VenueKeep.milliseconds(3_600_000) : .streamedBar(interval.milliseconds ?? 86_400_000)
             if let symbol = query.symbol { return read(.kline(symbol: symbol, interval: interval), .bars(range), instead: keep) }
             guard dialect.venue.has(.continuousKline), let pair = query.pair, let contract = query.contractType else { return .relay(relay(keep)) }
             return read(.continuousKline(pair: pair, contract: contract, interval: interval), .bars(range), instead: keep)
