@@ -14,8 +14,10 @@ public struct StreamTraits: Sendable {
     public let limit: Int
     /// How many messages one REST request returns, starting at an id, so that missed ones can be fetched; nil if REST cannot.
     public let backfillLimit: Int?
-    /// How many streams of this endpoint share a connection; nil for the default.
+    /// How many subscriptions of this endpoint share a connection; nil for the default.
     public let connectionLimit: Int?
+    /// How many subscriptions the stream needs.
+    public let subscriptions: Int
     /// Whether the stream is polled over REST, so that it needs only one line.
     public let isPolled: Bool
     /// Whether the upstream acknowledges subscriptions. If not, a subscription counts as active some time after it was sent.
@@ -35,7 +37,7 @@ public struct StreamTraits: Sendable {
     public init(
         endpoint: Int, hasSnapshotSource: Bool, fetchWeight: Int = 1, inquiryWeight: Int? = nil, rhythm: StreamRhythm, limit: Int,
         backfillLimit: Int? = nil,
-        connectionLimit: Int? = nil, isPolled: Bool = false, isAcknowledged: Bool = true,
+        connectionLimit: Int? = nil, subscriptions: Int = 1, isPolled: Bool = false, isAcknowledged: Bool = true,
         answersPings: Bool = true, repeatsNewest: Bool = false
     ) {
         self.repeatsNewest = repeatsNewest
@@ -48,6 +50,7 @@ public struct StreamTraits: Sendable {
         self.limit = limit
         self.backfillLimit = backfillLimit
         self.connectionLimit = connectionLimit
+        self.subscriptions = subscriptions
         self.isAcknowledged = isAcknowledged
         self.answersPings = answersPings
     }

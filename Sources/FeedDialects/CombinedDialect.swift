@@ -82,7 +82,8 @@ extension StreamTraits {
     fileprivate func moved(by endpoints: Int) -> StreamTraits {
         StreamTraits(
             endpoint: endpoint + endpoints, hasSnapshotSource: hasSnapshotSource, fetchWeight: fetchWeight, inquiryWeight: inquiryWeight,
-            rhythm: rhythm, limit: limit, backfillLimit: backfillLimit, connectionLimit: connectionLimit, isPolled: isPolled,
-            isAcknowledged: isAcknowledged, answersPings: answersPings, repeatsNewest: repeatsNewest)
+            rhythm: rhythm, limit: limit, backfillLimit: backfillLimit, connectionLimit: connectionLimit,
+            subscriptions: subscriptions, isPolled: isPolled, isAcknowledged: isAcknowledged, answersPings: answersPings, repeatsNewest: repeatsNewest
+        )
     }
 }

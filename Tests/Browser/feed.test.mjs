@@ -328,3 +328,44 @@ test('a hidden tab whose leader hangs is lost, and live with the newest content 
     assert.deepEqual([follower.status(name).state, follower.get(name), opened()], ['live', { markPrice: '2' }, 1]);
   }).finally(() => delete globalThis.document);
 });
+
+test('a tab that wakes shows no stream as live that its shared connection has dropped', () => twoTabs(async ({ follower, name, until, opened }) => {
+  const other = 'b@markPrice';
+  let [reading, isFull] = [[name], false];
+  globalThis.fetch = async (url) => {
+    const { pathname, searchParams } = new URL(url);
+    const [action, names] = [pathname.split('/')[3], searchParams.get('streams')?.split(',')];
+    const isRefused = action === 'subscribe' && isFull;
+    if (action === 'subscribe' && !isFull) reading = [...reading, ...names];
+    if (action === 'unsubscribe') reading = reading.filter((one) => !names.includes(one));
+    return { status: isRefused ? 429 : 200, ok: !isRefused, json: async () => (action ? { streams: reading, paused: [] } : list) };
+  };
+  follower.add(other);
+  await until(() => reading.includes(other));
+  Source.all.at(-1).say('update', value({ stream: other, id: 'e.2' }), 'e.2.y');
+  await until(() => follower.status(other).state === 'live');
+  follower.suspend();
+  await until(() => !reading.includes(other));
+  isFull = true;
+  follower.resume();
+  await until(() => opened() === 2);
+  await begin(Source.all.at(-1), [name], 'exact');
+  await until(() => follower.connection.state === 'open');
+  assert.deepEqual([name, other].map((one) => follower.status(one).state), ['live', 'lost']);
+  isFull = false;
+  await until(() => reading.includes(other));
+  Source.all.at(-1).say('update', value({ stream: other, id: 'e.3' }), 'e.3.y');
+  await until(() => follower.status(other).state === 'live');
+  assert.equal(follower.status(other).state, 'live');
+}));
+
+test('a status without ages leaves them as they are', async () => {
+  const { feed, source } = await open(['a@markPrice']);
+  await begin(source, ['a@markPrice']);
+  source.say('update', value({ ageMs: 90_000, unverifiedMs: 70_000 }));
+  source.say('status', { stream: 'a@markPrice', state: 'stale', ageMs: null, unverifiedMs: null });
+  await turn();
+  const { state, age, unverified } = feed.status('a@markPrice');
+  assert.ok(state === 'stale' && age >= 90_000 && unverified >= 70_000, `${state} ${age} ${unverified}`);
+  feed.close();
+});

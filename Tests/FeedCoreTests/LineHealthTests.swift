@@ -37,7 +37,7 @@ import Testing
         var connection = Connection(endpoint: 0, settings)
         connection.connect(as: ConnectionID(1), host: 0)
         connection.opened(now, lookAfter: .seconds(3))
-        let member = Connection.Member(index: 0, name: .ticker, isAcknowledged: true)
+        let member = Connection.Member(index: 0, name: .ticker, subscriptions: 1, isAcknowledged: true)
         connection.subscribeAnew(member)
         guard case .unsubscribe = connection.nextControl(now, settings) else { return _ = Issue.record("UNSUBSCRIBE goes first") }
         // Its silence is judged once more before the request is sent.

@@ -325,6 +325,60 @@ import Testing
         #expect(core.connections.map(\.membersByIndex.count) == [1, 1, 1])
     }
 
+    /// A bar that closes early needs the trades, too. The venue closes a socket with more than 200 subscriptions.
+    @Test func aStreamOfTwoSubscriptionsCountsTwice() throws {
+        var core = FeedCore(configuration: FeedCore.Configuration(), epoch: 1, seed: 1) { name in
+            StreamTraits(
+                endpoint: 0, hasSnapshotSource: false, rhythm: .sporadic, limit: 1, connectionLimit: 4,
+                subscriptions: name.description.hasSuffix("0") ? 1 : 2)
+        }
+        let names = (0..<4).compactMap { FuturesServiceStreamName("prices:A@\($0)") }
+        _ = core.step(.observe(.one, names, forceFetch: false), now: Moment(instant: Instant(nanoseconds: 1), wallClock: 0))
+        #expect(core.connections.map(\.membersByIndex.count) == [2, 2])
+    }
+
+    @Test func aRefusedPollDelaysNoSocket() throws {
+        var core = FeedCore(configuration: FeedCore.Configuration(), epoch: 7, seed: 1) { name in
+            let isPolled = name.description.hasSuffix("interest")
+            return StreamTraits(endpoint: isPolled ? 1 : 0, hasSnapshotSource: false, rhythm: .sporadic, limit: 1, isPolled: isPolled)
+        }
+        let (poll, quote) = (try #require(FuturesServiceStreamName("prices:A@interest")), try #require(FuturesServiceStreamName("prices:A@quote")))
+        var at = Instant(nanoseconds: 1_000_000_000)
+        func connects(_ input: FeedInput) -> [(endpoint: Int, id: ConnectionID)] {
+            core.step(input, now: Moment(instant: at, wallClock: 1)).compactMap {
+                if case .connect(let id, let place, _, _) = $0 { (place, id) } else { nil }
+            }
+        }
+        let polled = try #require(connects(.observe(.one, [poll], forceFetch: false)).first?.id)
+        #expect(connects(.closed(polled, reason: "busy", retryAfter: .seconds(600))).isEmpty)
+        at = at + .seconds(5)
+        #expect(connects(.observe(.one, [poll, quote], forceFetch: false)).map(\.endpoint) == [0])
+        at = at + .seconds(590)
+        #expect(connects(.deadline).allSatisfy { $0.endpoint == 0 })
+        at = at + .seconds(10)
+        #expect(connects(.deadline).contains { $0.endpoint == 1 })
+    }
+
+    @Test func theSuccessorOfAConnectionWithoutPingsIsSentNone() throws {
+        var configuration = FeedCore.Configuration()
+        configuration.rotateAfter = .seconds(100)
+        var core = FeedCore(configuration: configuration, epoch: 7, seed: 1) { _ in
+            StreamTraits(endpoint: 0, hasSnapshotSource: false, rhythm: .sporadic, limit: 1, isAcknowledged: false, answersPings: false)
+        }
+        var at = Instant(nanoseconds: 1_000_000_000)
+        func step(_ input: FeedInput) -> [ConnectionID] {
+            core.step(input, now: Moment(instant: at, wallClock: 1)).compactMap { if case .connect(let id, _, _, _) = $0 { id } else { nil } }
+        }
+        let name = try #require(FuturesServiceStreamName("prices:A@quote"))
+        _ = step(.opened(try #require(step(.observe(.one, [name], forceFetch: false)).first)))
+        while core.connections.count == 1, at < Instant(nanoseconds: 200_000_000_000) {
+            at = at + .seconds(5)
+            _ = step(.heard(core.connections[0].id))
+            _ = step(.deadline)
+        }
+        #expect(core.connections.map(\.answersPings) == [false, false])
+    }
+
     private static func trades(_ numbers: ClosedRange<UInt64>) -> FeedRows {
         // Ids in no order, as Hyperliquid has them.
         .upstreamTrade(numbers.map { UpstreamTrade(checked: "{\"number\":\($0)}", id: $0 &* 0x9E37_79B9_7F4A_7C15, time: Int64($0)) })

@@ -259,6 +259,15 @@ class Reader:
                 self.seen[""], self.last = place(identity), identity
                 if self.current == set(self.streams) and identity.count(".") == 2:
                     self.tally.learned.setdefault(frozenset(self.current), identity.split(".")[2])
+                self.claim(identity, words)
+
+    def claim(self, identity, words):
+        """An id says that everything up to it has been had of the streams that it names."""
+        if identity.split(".")[2:] == [self.tally.learned.get(frozenset(self.current))]:
+            for stream in self.current:
+                had = self.had.get(stream)
+                if not (had and had.may_jump):
+                    self.tally.checks.append((place(identity), stream, had and had.event, words))
 
     def take(self, data, words):
         stream, number, is_full = data["stream"], place(data["id"]), data["kind"] == "full"

@@ -12,6 +12,7 @@ struct Connection: Sendable {
     struct Member: Sendable {
         let index: Int
         let name: FuturesServiceStreamName
+        let subscriptions: Int
         let isAcknowledged: Bool
     }
 
@@ -33,6 +34,8 @@ struct Connection: Sendable {
     let line: Int
     private(set) var siblings: [Int]
     let answersPings: Bool
+    /// Whether it stands for requests to REST. Their failures say nothing about the upstream's sockets.
+    let isPolled: Bool
     private(set) var health = LineHealth()
     /// How many times in a row it was replaced for faults, and when it may be replaced again.
     private var replacements = 0
@@ -86,9 +89,10 @@ struct Connection: Sendable {
     /// How many times in a row a request was overdue, here and on the connections that it replaces.
     private var overdueTimes = 0
 
-    init(endpoint: Int, line: Int = 0, siblings: [Int] = [], answersPings: Bool = true, _ configuration: FeedCore.Settings) {
+    init(endpoint: Int, line: Int = 0, siblings: [Int] = [], answersPings: Bool = true, isPolled: Bool = false, _ configuration: FeedCore.Settings) {
         self.endpoint = endpoint
         self.answersPings = answersPings
+        self.isPolled = isPolled
         self.line = line
         self.siblings = siblings
         backoff = Backoff(base: configuration.reconnectBase, cap: configuration.reconnectCap)

@@ -7,8 +7,10 @@ extension ConnectionPool {
             return postponeRotation(slot, by: configuration.overlap, now, &decisions)
         }
         connections[slot].rotateAt = nil
-        let endpoint = connections[slot].endpoint
-        let successor = connections.firstIndex { $0.endpoint == endpoint && $0.phase == .idle } ?? add(endpoint: endpoint, lines: 1)
+        let old = connections[slot]
+        let successor =
+            connections.firstIndex { $0.endpoint == old.endpoint && $0.phase == .idle }
+            ?? add(endpoint: old.endpoint, lines: 1, answersPings: old.answersPings, isPolled: old.isPolled)
         connections[slot].successor = successor
         connections[successor].predecessor = slot
         connections[successor].replaces(connections[slot])

@@ -27,29 +27,37 @@ struct ConnectionPool: Sendable {
     mutating func place(_ traits: StreamTraits) -> Int {
         let limit = traits.connectionLimit ?? configuration.streamsPerConnection
         let roomy = connections.indices.first {
-            connections[$0].endpoint == traits.endpoint && !connections[$0].isRotating && streamCount($0) < limit
+            connections[$0].endpoint == traits.endpoint && !connections[$0].isRotating
+                && subscriptionCount($0) + traits.subscriptions <= limit
         }
         guard let roomy else {
             return add(
                 endpoint: traits.endpoint, lines: traits.isPolled ? 1 : configuration.all.lines(to: traits.endpoint / FeedCore.endpointsPerUpstream),
-                answersPings: traits.answersPings)
+                answersPings: traits.answersPings, isPolled: traits.isPolled)
         }
         return lines(roomy).first(where: isOpen) ?? roomy
     }
 
     /// Adds `lines` connections that carry the same streams; returns the first.
-    mutating func add(endpoint: Int, lines: Int, answersPings: Bool = true) -> Int {
+    mutating func add(endpoint: Int, lines: Int, answersPings: Bool, isPolled: Bool) -> Int {
         let first = connections.count
         let slots = first..<first + lines
         for slot in slots {
             connections.append(
-                Connection(endpoint: endpoint, line: slot - first, siblings: slots.filter { $0 != slot }, answersPings: answersPings, configuration))
+                Connection(
+                    endpoint: endpoint, line: slot - first, siblings: slots.filter { $0 != slot }, answersPings: answersPings, isPolled: isPolled,
+                    configuration))
         }
         return first
     }
 
     /// The connection and its other lines.
     func lines(_ slot: Int) -> [Int] { [slot] + connections[slot].siblings }
+
+    /// How many subscriptions the streams of the connection and of its other lines need.
+    private func subscriptionCount(_ slot: Int) -> Int {
+        lines(slot).reduce(0) { $0 + connections[$1].membersByIndex.values.reduce(0) { $0 + $1.subscriptions } }
+    }
 
     /// How many streams the connection and its other lines carry.
     func streamCount(_ slot: Int) -> Int { lines(slot).reduce(0) { $0 + connections[$1].membersByIndex.count } }
@@ -198,11 +206,16 @@ struct ConnectionPool: Sendable {
     ///
     /// - Parameter retryAfter: The shortest wait that the server asked for.
     mutating func closed(_ slot: Int, retryAfter: Duration?, _ now: Instant, _ decisions: inout Decisions) {
-        if let retryAfter { choice.leave(connections[slot].host, of: connections[slot].upstream, for: retryAfter, now) }
+        if let retryAfter, !connections[slot].isPolled {
+            choice.leave(connections[slot].host, of: connections[slot].upstream, for: retryAfter, now)
+        }
         abandonRotation(slot, now, &decisions)
         guard streamCount(slot) > 0 else { return connections[slot].retire() }
         connections[slot].rotateAt = nil
         connections[slot].closed(now, configuration, &random)
+        if let retryAfter, let until = connections[slot].waitsUntil, connections[slot].isPolled {
+            connections[slot].wait(until: max(until, now + min(retryAfter, configuration.longestRetryAfter)))
+        }
         if let until = connections[slot].waitsUntil { decisions.wake(at: until) }
     }
 
@@ -223,7 +236,7 @@ struct ConnectionPool: Sendable {
 
     mutating func gotData(_ slot: Int, _ now: Instant) {
         connections[slot].gotData(now)
-        choice.favour(connections[slot].host, of: connections[slot].upstream, line: connections[slot].line)
+        if !connections[slot].isPolled { choice.favour(connections[slot].host, of: connections[slot].upstream, line: connections[slot].line) }
     }
 
     /// Pings a connection with a silent stream, and its other lines, unless they were heard just now.

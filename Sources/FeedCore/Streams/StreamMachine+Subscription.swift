@@ -2,7 +2,7 @@
 extension StreamMachine {
     /// Assigns the stream to its connection. It is subscribed when that connection is open.
     mutating func join(_ feed: inout FeedContext) {
-        let member = Connection.Member(index: index, name: name, isAcknowledged: traits.isAcknowledged)
+        let member = Connection.Member(index: index, name: name, subscriptions: traits.subscriptions, isAcknowledged: traits.isAcknowledged)
         if feed.pool.join(member, connection, feed.now.instant, &feed.decisions) { subscribe(&feed) }
     }
 

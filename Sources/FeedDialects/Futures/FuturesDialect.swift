@@ -25,7 +25,7 @@ package struct FuturesDialect: Dialect {
             endpoint: endpoint(name), hasSnapshotSource: ![.liquidation, .tradingSession, .funding, .markets].contains(name.channel),
             fetchWeight: fetchWeight(name), inquiryWeight: inquiryWeight(name), rhythm: rhythm(name),
             limit: limit(name), backfillLimit: [.aggregateTrade, .bar].contains(name.channel) ? Self.backfillLimit : nil,
-            isPolled: poll(of: name) != nil || name.channel == .markets)
+            subscriptions: name.channel == .earlyKline ? 2 : 1, isPolled: poll(of: name) != nil || name.channel == .markets)
     }
 
     private func endpoint(_ name: FuturesServiceStreamName) -> Int {

@@ -214,18 +214,19 @@ extension EventHub {
         }
     }
 
-    /// For a reader that resumes after an event: the outage of each stream that only this node has, or its end, if the reader does not find it in the
-    /// rings. There it has the number of the event before it, which may be one that the reader has.
+    /// For a reader that resumes after an event at a node of a cluster: the outage of each stream that only this node has, or its end, if the reader
+    /// does not find it in the rings. There it has the number of the event before it, which may be one that the reader has. The state of each stream
+    /// ends an outage that only the reader's last node had.
     func ownTroubles(of names: [FuturesServiceStreamName], after sequence: UInt64, _ format: EventFormat) -> [[UInt8]] {
         names.flatMap { name -> [[UInt8]] in
-            guard let status = feed.status(of: name) else { return [] }
+            guard feed.peers != nil, let status = feed.status(of: name) else { return [] }
             var kinds: [FeedEvent.Kind] = []
             if let cut = feed.cutAt(name) {
                 if cut <= sequence { kinds.append(.disconnected(reason: Self.cut)) }
             } else if let ownReturn = feed.ownReturn(name), ownReturn.at == sequence {
                 kinds.append(.recovered(ownReturn.recovery))
             }
-            if !kinds.isEmpty { kinds.append(.status(status.state, ageMs: status.ageMs, unverifiedMs: status.unverifiedMs)) }
+            kinds.append(.status(status.state, ageMs: status.ageMs, unverifiedMs: status.unverifiedMs))
             return kinds.compactMap { EventEncoder.words(FeedEvent(stream: name, id: feed.head, kind: $0)) }.map {
                 format.text($0, of: name.description).text
             }

@@ -91,11 +91,9 @@ export class Feed extends EventTarget {
     if (event === 'refused') this.#wants.delete(data.stream);
     if (event === 'gap') Object.assign(stream, { content: undefined, state: 'connecting' });
     if (data.kind === 'full') stream.content = new StreamContent(rule);
-    if (data.kind) stream.content?.apply(data);
-    if ('ageMs' in data) {
-      stream.at = clock() - data.ageMs;
-      stream.verified = clock() - data.unverifiedMs;
-    }
+    if (data.kind) Object.assign(stream, { isAway: false }).content?.apply(data);
+    // A node of a cluster may not know the ages.
+    if (data.ageMs != null) [stream.at, stream.verified] = [data.ageMs, data.unverifiedMs].map((ms) => clock() - ms);
     Object.assign(stream, data.state && { state: data.state }, event === 'refused' && { error: data.error });
     this.#tellStores();
     this.dispatchEvent(withDetail(event, data));
@@ -109,8 +107,8 @@ export class Feed extends EventTarget {
   get(name) { return this.#streams.get(name)?.content?.value; }
   /** A stream's `state` as the gateway reports it, or `lost`; `id`, `paused`, `error` if refused; `age` and time `unverified` in ms, sleep included. */
   status(name) {
-    const { state = 'connecting', at, verified, content, error } = this.#streams.get(name) ?? {};
-    const shown = error ? 'failed' : this.#connection.state === 'open' || !content ? state : 'lost';
+    const { state = 'connecting', at, verified, content, error, isAway } = this.#streams.get(name) ?? {};
+    const shown = error ? 'failed' : (this.#connection.state === 'open' && !isAway) || !content ? state : 'lost';
     const [age, unverified] = content ? [at, verified].map((since) => clock() - since) : [];
     return { state: shown, age, unverified, id: content?.id, paused: this.#paused.has(name), error };
   }
@@ -205,6 +203,8 @@ export class Feed extends EventTarget {
   }
   #wake() {
     this.#isSuspended = false;
+    // For the other tabs, the shared connection may continue without this tab's streams.
+    for (const stream of this.#streams.values()) stream.isAway = true;
     this.#say({ renew: true });
   }
   /** Retries refused streams or a closed connection; a given key or token is used from now on. @param {string} [credential] */
