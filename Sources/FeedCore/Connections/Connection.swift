@@ -34,7 +34,7 @@ struct Connection: Sendable {
     let line: Int
     private(set) var siblings: [Int]
     let answersPings: Bool
-    /// Whether it stands for requests to REST. Their failures say nothing about the upstream's sockets.
+    /// Whether its messages are answers of REST. A failed request says nothing about the sockets of the upstream.
     let isPolled: Bool
     private(set) var health = LineHealth()
     /// How many times in a row it was replaced for faults, and when it may be replaced again.

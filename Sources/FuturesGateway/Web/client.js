@@ -93,7 +93,7 @@ export class Feed extends EventTarget {
     if (data.kind === 'full') stream.content = new StreamContent(rule);
     if (data.kind) Object.assign(stream, { isAway: false }).content?.apply(data);
     // A node of a cluster may not know the ages.
-    if (data.ageMs != null) [stream.at, stream.verified] = [data.ageMs, data.unverifiedMs].map((ms) => clock() - ms);
+    if (typeof data.ageMs === 'number') Object.assign(stream, { at: clock() - data.ageMs, verified: clock() - data.unverifiedMs });
     Object.assign(stream, data.state && { state: data.state }, event === 'refused' && { error: data.error });
     this.#tellStores();
     this.dispatchEvent(withDetail(event, data));

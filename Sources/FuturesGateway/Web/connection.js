@@ -204,7 +204,7 @@ export class Connection {
     if ((!isWhole || stream.content.isThin) && this.#reading.has(name)) this.#broken.add(name);
     const listed = this.#listed.get(`${name} ${data.id}`) ?? { ageMs: 0, unverifiedMs: 0, at: clock() };
     if (data.kind && !('ageMs' in data)) Object.assign(data, later(listed, clock() - listed.at));
-    if (data.ageMs != null) Object.assign(stream, { at: clock(), data: { ...stream.data, ...data } });
+    if (typeof data.ageMs === 'number') Object.assign(stream, { at: clock(), data: { ...stream.data, ...data } });
     else if (data.state) stream.data = { ...stream.data, state: data.state };
     this.#streams.set(name, stream);
     if (isWhole || event === 'gap') this.#tell({ event, data, rule }, name);
