@@ -145,7 +145,7 @@ class Reader:
         self.gateway, self.dice, self.tally, self.control = gateway, dice, tally, control
         self.form, self.gzip = list(FORMATS)[number % 3], number % 2 == 0
         self.name = f"reader {number} ({self.form}{', gzip' if self.gzip else ''})"
-        self.last, self.had, self.deed, self.current = None, {}, "nothing", set()
+        self.last, self.had, self.deed, self.current, self.changes = None, {}, "nothing", set(), False
         self.streams = dice.sample(STREAMS, dice.randint(1, 5))
 
     async def round(self):
@@ -165,7 +165,8 @@ class Reader:
         self.open(connection.session)
         if connection.identity == "":
             self.last = None
-        self.current = set(self.streams)
+        # Once a request has been sent, it is not known to which streams an id belongs.
+        self.current, self.changes = set(self.streams), False
         reading = asyncio.create_task(self.follow(connection))
         try:
             if dice.random() < 0.9:
@@ -203,6 +204,7 @@ class Reader:
                 await self.control_request("subscribe", client, gone)
 
     async def control_request(self, what, client, names):
+        self.changes = True
         input, output = await asyncio.open_connection(self.gateway.host, self.gateway.port)
         try:
             output.write(f"POST /events/{client}/{what}?streams={','.join(names)} HTTP/1.1\r\nHost: {self.gateway.host}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode())
@@ -257,7 +259,7 @@ class Reader:
                 if self.last and self.seen and "" in self.seen and place(identity) <= self.seen[""]:
                     self.tally.fault("ids went back", f"{words}: {identity} after {self.seen['']}")
                 self.seen[""], self.last = place(identity), identity
-                if self.current == set(self.streams) and identity.count(".") == 2:
+                if not self.changes and identity.count(".") == 2:
                     self.tally.learned.setdefault(frozenset(self.current), identity.split(".")[2])
                 self.claim(identity, words)
 
