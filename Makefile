@@ -12,7 +12,7 @@ SUITE_STEPS = tests-EndToEnd route-tls route-threads
 JOBS ?= 2
 STEPS = @$(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target IS_BUILT=1
 # The tests in which the way of a stream's bytes makes a difference.
-STREAM_SUITES = (Event|Format|Resume|Exact|SlowReader|Compression|Pace|ConnectionControl|Replay|Stress|ServingHere|Restart|Outage|Snapshot|Socket|Timing|Memory)Tests
+STREAM_SUITES = (Event|Format|Resume|Exact|SlowReader|Compression|Pace|ConnectionControl|Replay|Stress|ServingHere|Restart|Outage|Snapshot|Socket|SocketLimit|Timing|Memory)Tests
 # The promises that every merge proves small.
 GATE = kills,detect,receipts,resume,exact,restarts,access,drain,selftest
 RUN_ARGS ?= --demo

@@ -16,7 +16,7 @@ public struct StreamTraits: Sendable {
     public let backfillLimit: Int?
     /// How many subscriptions of this endpoint share a connection; nil for the default.
     public let connectionLimit: Int?
-    /// How many subscriptions the stream needs.
+    /// How many subscriptions the stream needs, at least 1.
     public let subscriptions: Int
     /// Whether the stream is polled over REST, so that it needs only one line.
     public let isPolled: Bool
@@ -50,7 +50,7 @@ public struct StreamTraits: Sendable {
         self.limit = limit
         self.backfillLimit = backfillLimit
         self.connectionLimit = connectionLimit
-        self.subscriptions = subscriptions
+        self.subscriptions = max(1, subscriptions)
         self.isAcknowledged = isAcknowledged
         self.answersPings = answersPings
     }

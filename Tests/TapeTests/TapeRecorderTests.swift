@@ -66,13 +66,19 @@ import Testing
         #expect(try TapeReader(storage).gaps().map(\.reason) == [.killed])
     }
 
-    @Test(arguments: [TapeError.Code.full, .readOnly, .failed])
-    func aDiskThatFailsStopsTheTapeUntilItWorksAgain(_ code: TapeError.Code) throws {
+    /// A tape with ten events, the storage that it is in, and these events.
+    private static func begun(_ events: inout Events) throws -> (MemoryStorage, TapeRecorder, [TapedRecord]) {
         let storage = MemoryStorage()
         let recorder = try TapeRecorder(storage)
-        var events = Events()
         let before = events.some(10)
         recorder.write(before)
+        return (storage, recorder, before)
+    }
+
+    @Test(arguments: [TapeError.Code.full, .readOnly, .failed])
+    func aDiskThatFailsStopsTheTapeUntilItWorksAgain(_ code: TapeError.Code) throws {
+        var events = Events()
+        let (storage, recorder, before) = try Self.begun(&events)
         // A part of the next block fits.
         storage.fill(leaving: 100, code)
         recorder.write(events.some(10))
@@ -97,11 +103,8 @@ import Testing
     }
 
     @Test func aClockThatIsSetBackDoesNotProlongTheWaitForTheDisk() throws {
-        let storage = MemoryStorage()
-        let recorder = try TapeRecorder(storage)
         var events = Events()
-        let before = events.some(10)
-        recorder.write(before)
+        let (storage, recorder, before) = try Self.begun(&events)
         storage.fill()
         recorder.write(events.some(10))
         #expect(recorder.state.trouble != nil)
@@ -114,11 +117,8 @@ import Testing
     }
 
     @Test func aFullDiskCostsNothingThatIsOnTheTape() throws {
-        let storage = MemoryStorage()
-        let recorder = try TapeRecorder(storage)
         var events = Events()
-        let before = events.some(10)
-        recorder.write(before)
+        let (storage, recorder, before) = try Self.begun(&events)
         storage.fill()
         // The second attempt begins a segment, which stays empty.
         for _ in 0..<4 {

@@ -54,13 +54,10 @@ struct ConnectionPool: Sendable {
     /// The connection and its other lines.
     func lines(_ slot: Int) -> [Int] { [slot] + connections[slot].siblings }
 
-    /// How many subscriptions the streams of the connection and of its other lines need.
-    private func subscriptionCount(_ slot: Int) -> Int {
+    /// How many subscriptions the streams of the connection and of its other lines need; 0 only if there are no streams.
+    func subscriptionCount(_ slot: Int) -> Int {
         lines(slot).reduce(0) { $0 + connections[$1].membersByIndex.values.reduce(0) { $0 + $1.subscriptions } }
     }
-
-    /// How many streams the connection and its other lines carry.
-    func streamCount(_ slot: Int) -> Int { lines(slot).reduce(0) { $0 + connections[$1].membersByIndex.count } }
 
     /// Reads the stream from the connection from now on, and connects it if necessary. True if it is open, so that the stream can be subscribed.
     mutating func join(_ member: Connection.Member, _ slot: Int, _ now: Instant, _ decisions: inout Decisions) -> Bool {
@@ -83,7 +80,7 @@ struct ConnectionPool: Sendable {
         for sibling in connections[slot].siblings where !connections[sibling].forget(member.index) && isOpen(sibling) {
             connections[sibling].unsubscribe(member.name)
         }
-        if streamCount(slot) == 0 {
+        if subscriptionCount(slot) == 0 {
             abandonRotation(slot, now, &decisions)
             for line in lines(slot) { retire(line, &decisions) }
         } else if isOpen(slot), isSubscribed {
@@ -210,7 +207,7 @@ struct ConnectionPool: Sendable {
             choice.leave(connections[slot].host, of: connections[slot].upstream, for: retryAfter, now)
         }
         abandonRotation(slot, now, &decisions)
-        guard streamCount(slot) > 0 else { return connections[slot].retire() }
+        guard subscriptionCount(slot) > 0 else { return connections[slot].retire() }
         connections[slot].rotateAt = nil
         connections[slot].closed(now, configuration, &random)
         if let retryAfter, let until = connections[slot].waitsUntil, connections[slot].isPolled {

@@ -120,7 +120,8 @@ final class VenueFrameWriter {
         // Fewer bytes than a header are the beginning of the first member.
         var end = size < GzipChecksum.header.count ? 0 : size
         while end > 0, let start = try lastMember(of: name, before: end) {
-            let whole = Gunzip.wholeLength(try storage.read(name, at: start, count: end - start))
+            let member = try storage.read(name, at: start, count: end - start)
+            guard let whole = Gunzip.wholeLength(member) else { throw TapeError(.failed, "memory is too short to check \(name)") }
             end = start + whole
             if whole > 0 { break }
         }
