@@ -31,15 +31,6 @@ import Testing
         #expect(StrictJSON(text.utf8) == .number(text))
     }
 
-    /// One message of a client may contain tens of thousands of them.
-    @Test func numbersTakeHardlyLongerThanStrings() {
-        func time(_ element: String) -> Duration {
-            let text = Array("[\(Array(repeating: element, count: 10_000).joined(separator: ","))]".utf8)
-            return (0..<3).map { _ in ContinuousClock().measure { #expect(StrictJSON(text) != nil) } }.min() ?? .zero
-        }
-        #expect(time("1") < time("\"1\"") * 4)
-    }
-
     /// Whatever bytes come, nothing traps.
     @Test func arbitraryBytesAreReadOrRefused() {
         let seed = UInt64.random(in: .min ... .max)
