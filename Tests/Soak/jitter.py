@@ -201,9 +201,9 @@ def judge_jitter(stretch, options):
     bound = percentile(best, 99) if not options.control else LATE * 0.9
     over = percentile(whole, 99) - bound
     each = len(best) / (merged.ended - merged.began - 1)
-    print(f"{each:.0f} messages/s on {count} lines, each late by 0 to {LATE * 1000:.0f} ms: p99 of readers {ms(whole, 99)}, "
-          f"of the faster line {bound * 1000:.2f} ms, {over * 1000:+.2f} ms; p50 {ms(whole, 50)} and {ms(best, 50)}; {missing} not read one by one")
-    print(f"from the faster line's byte to the reader's: p50 {ms(rest, 50)}, p99 {ms(rest, 99)}; of one line that is never late p50 {ms(path, 50)}, p99 {ms(path, 99)}")
+    print(f"{each:.0f} messages/s on {count} lines that delay each by 0 to {LATE * 1000:.0f} ms: p99 of readers {ms(whole, 99)}, "
+          f"of the faster line {bound * 1000:.2f} ms, {over * 1000:+.2f} ms; p50 {ms(whole, 50)} and {ms(best, 50)}; {missing} messages missing or combined")
+    print(f"from the faster line's byte to the reader's: p50 {ms(rest, 50)}, p99 {ms(rest, 99)}; of one line without delay p50 {ms(path, 50)}, p99 {ms(path, 99)}")
     faults = [f"readers were told: {merged.told[:3]}"] if merged.told else []
     most = GROWTH + percentile(path, 50)
     if over > most:
@@ -221,7 +221,7 @@ def judge_cost(stretch, options):
     one, two = (statistics.median(costs[count]) * 1e6 for count in (1, 2))
     say = lambda values: ", ".join(f"{1e6 * value:.0f}" for value in values)
     print(f"processor time of a message with {options.readers} readers: {one:.0f} us on one line ({say(costs[1])}), {two:.0f} us on two ({say(costs[2])}): "
-          f"ratio {two / one:.2f}, of {found.copies:.2f} copies")
+          f"ratio {two / one:.2f} with {found.copies:.2f} copies of each message")
     return [f"two lines cost {two / one:.2f} times what one costs (at most {COST})"] if two / one > COST else []
 
 
@@ -229,7 +229,7 @@ def judge_lag(stretch, options):
     found = stretch(2, [(wires.Jitter, 0)] * 2, 60, log=options.log and options.log + ".lag", lag=LAG)
     later = [at - found.began for at in found.opened[1] if at > found.began]
     words = f"replaced after {later[0]:.1f} s" if later else "not replaced within 60 s"
-    print(f"a line that always lags {LAG * 1000:.0f} ms: {words}; readers were told {len(found.told)} things")
+    print(f"a line that is always {LAG * 1000:.0f} ms late: {words}; readers received {len(found.told)} reports")
     faults = [] if later else ["the line that lags was not replaced"]
     return faults + ([f"readers were told of it: {found.told[:3]}"] if found.told else [])
 

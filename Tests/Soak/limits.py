@@ -86,8 +86,8 @@ def descriptors(options):
     while answers(run.gateway.port) != "200" and time.monotonic() < begin + 10:
         pass
     took = time.monotonic() - begin
-    print(f"while full: {full}; room again after {took:.2f} s")
-    return finish(run, full != "503" and f"no room for a new reader, who was answered {full}", took >= 1 and f"there was room again after {took:.2f} s")
+    print(f"while full: status {full}; a new reader was accepted {took:.2f} s later")
+    return finish(run, full != "503" and f"no room for a new reader: {full} instead of 503", took >= 1 and f"there was room again after {took:.2f} s")
 
 
 def flood(address, symbols, seed, stop, answers):

@@ -1,4 +1,4 @@
-"""Crowds that would make a gateway bother its venue: refetches, names nobody has, and readers that are all cut and come back at once."""
+"""Crowds that would make a gateway bother its venue: refetches, names of no stream, and readers that are all disconnected and return at once."""
 
 import asyncio
 import json
@@ -122,9 +122,9 @@ def main(options):
     statuses = asyncio.run(flood(gateway.port, [post] * options.refetches, 1000))
     took, after = time.monotonic() - begin, venue_load(venue)
     due = int(took) + 2
-    print(f"{options.refetches} refetches in {took:.1f} s: {statuses}, {after[0] - before[0]} requests to the venue (at most {due} due)", flush=True)
+    print(f"{options.refetches} refetches in {took:.1f} s: {statuses}, {after[0] - before[0]} requests to the venue (limit {due})", flush=True)
     if after[0] - before[0] > due:
-        faults.append(f"{after[0] - before[0]} requests to the venue for {options.refetches} refetches (at most {due} due)")
+        faults.append(f"{after[0] - before[0]} requests to the venue for {options.refetches} refetches (limit {due})")
     if set(statuses) != {"200"}:
         faults.append(f"refetches were answered {statuses}")
 
@@ -133,18 +133,18 @@ def main(options):
     before = venue_load(venue)
     statuses = asyncio.run(flood(gateway.port, asked))
     after = venue_load(venue)
-    print(f"{options.names} names nobody has: {statuses}, {after[0] - before[0]} requests and {after[1] - before[1]} messages to the venue", flush=True)
+    print(f"{options.names} names of no stream: {statuses}, {after[0] - before[0]} requests and {after[1] - before[1]} messages to the venue", flush=True)
     if after[:2] != before[:2] or not set(statuses) <= {"400", "404", "410"}:
-        faults.append(f"names nobody has were answered {statuses}, or the venue was asked")
+        faults.append(f"requests for names of no stream got {statuses}, or the venue was asked")
 
     gateway.ask("GET", "/streams/btcusdt@bookTicker")
     times, herd, base, peak, rest = asyncio.run(herds(gateway, options.readers, options.cuts))
     before = after
     after = venue_load(venue)
     spread = sorted(herd.retries)
-    print(f"{options.readers} readers cut {options.cuts} times: all back within {max(times):.1f} s (median {sorted(times)[len(times) // 2]:.1f} s),", end=" ")
+    print(f"{options.readers} readers disconnected {options.cuts} times: all reconnected within {max(times):.1f} s (median {sorted(times)[len(times) // 2]:.1f} s),", end=" ")
     print(f"retry from {spread[0]:.2f} to {spread[-1]:.2f} s, {herd.refused} connections refused;", end=" ")
-    print(f"{after[0] - before[0]} requests and {after[1] - before[1]} messages to the venue in all; memory {base >> 20} MB after a quarter of the cuts, {peak >> 20} after all, {rest >> 20} without readers", flush=True)
+    print(f"{after[0] - before[0]} requests and {after[1] - before[1]} messages to the venue in all; memory {base >> 20} MB after a quarter of the disconnections, {peak >> 20} after all of them, {rest >> 20} without readers", flush=True)
     if max(times) >= 10:
         faults.append(f"readers came back after {max(times):.1f} s")
     if after[0] - before[0] > 4 or after[1] - before[1] > 4:
